@@ -1,0 +1,46 @@
+import { entries, uuid } from "./cbor.mjs";
+
+/** Hands notifications to the connection whose session asked for them, and to no other. */
+export class Hub {
+	/** @type {Map<string, (notification: Buffer) => void>} */
+	#listeners = new Map();
+
+	/**
+	 * @param {Buffer} session  the engine's name of the session
+	 * @param {(notification: Buffer) => void} listener
+	 */
+	listen(session, listener) {
+		this.#listeners.set(session.toString("latin1"), listener);
+	}
+
+	/** @param {Buffer} session */
+	forget(session) {
+		this.#listeners.delete(session.toString("latin1"));
+	}
+
+	/**
+	 * @param {Buffer} notification  `{action, id, record, result, session}`
+	 */
+	deliver(notification) {
+		const session = find(notification);
+		const name = session && uuid(notification, session.start);
+		if (name) this.#listeners.get(name.toString("latin1"))?.(notification);
+	}
+}
+
+/**
+ * Replaces the session in a notification, in which the engine's name for it is nobody's business.
+ *
+ * @param {Buffer} notification
+ * @param {Buffer} session  what the client calls it, encoded
+ */
+export function rename(notification, session) {
+	const { start, end } = /** @type {import("./cbor.mjs").Entry} */ (find(notification));
+	return [notification.subarray(0, start), session, notification.subarray(end)];
+}
+
+/** @param {Buffer} notification */
+function find(notification) {
+	for (const entry of entries(notification, 0)) if (entry.key === "session") return entry;
+	return null;
+}

@@ -1,0 +1,97 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/go-playground/validator/v10"
+)
+
+var (
+	tablePattern   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	bindingPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	slugPattern    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*[a-z0-9]$`)
+)
+
+// newRules returns a validator that knows the rules which are our own.
+func newRules() *validator.Validate {
+	v := validator.New(validator.WithRequiredStructEnabled())
+	for name, holds := range map[string]func(string) bool{
+		"table":    tablePattern.MatchString,
+		"binding":  bindingPattern.MatchString,
+		"slug":     slugPattern.MatchString,
+		"printing": printing,
+		"route":    func(s string) bool { return strings.HasPrefix(s, "/") && printing(s) },
+		"timezone": func(s string) bool { return loadZone(s) == nil },
+		"cron":     func(s string) bool { return cronFault(s) == "" },
+	} {
+		err := v.RegisterValidation(name, func(fl validator.FieldLevel) bool {
+			return holds(fl.Field().String())
+		})
+		if err != nil {
+			panic("config: register rule: " + err.Error())
+		}
+	}
+	return v
+}
+
+// printing reports whether a text has something in it and no control
+// characters.
+func printing(text string) bool {
+	return strings.TrimSpace(text) != "" && strings.IndexFunc(text, unicode.IsControl) < 0
+}
+
+// check holds a decoded value against the rules of its tag.
+func (d *decoder) check(at place, value reflect.Value, rules string) bool {
+	if rules == "" {
+		return true
+	}
+	err := d.rules.Var(value.Interface(), rules)
+	if err == nil {
+		return true
+	}
+	faults, ok := err.(validator.ValidationErrors)
+	if !ok || len(faults) == 0 {
+		panic(fmt.Sprintf("config: rules %q: %v", rules, err))
+	}
+	tag, param := faults[0].Tag(), faults[0].Param()
+	allowed := at.allow
+	if allowed == "" {
+		allowed = allowedText(tag, param)
+	}
+	at.node = deref(at.node)
+	found := at.describe()
+	if at.secret {
+		found = "a value that breaks the rule"
+	}
+	d.fault(at, "found "+found+", allowed: "+allowed, remedyFor(at, tag, param, allowed))
+	return false
+}
+
+func allowedText(tag, param string) string {
+	switch tag {
+	case "oneof":
+		return strings.Join(strings.Fields(param), ", ")
+	case "min":
+		return "at least " + param
+	case "max":
+		return "at most " + param
+	}
+	return tag
+}
+
+func remedyFor(at place, tag, param, allowed string) string {
+	if at.fix != "" {
+		return at.fix
+	}
+	if tag == "oneof" {
+		if best := nearest(at.node.Value, strings.Fields(param)); best != "" {
+			return "did you mean `" + best + "`?"
+		}
+		return "use one of the allowed values"
+	}
+	return "give it " + allowed
+}

@@ -67,6 +67,7 @@ func (l *loader) backend(e entry[rawApp], app App) Backend {
 	b.BaseURL = l.baseURL(e)
 	b.AuthToken = l.authToken(e, app.Env)
 	b.Spec = l.spec(raw.Spec)
+	l.lintOutbox(raw.Method)
 	return b
 }
 

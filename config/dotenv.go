@@ -54,7 +54,7 @@ func dotenvStatement(text string) (statement, rest string) {
 		return line, after
 	}
 	start := len(line) - len(value)
-	end := closingQuote(text[start:])
+	end := closingQuote(text[start:], value[0] == '"')
 	if end < 0 {
 		return line, after // an open quote: the line is bad, the next ones are not
 	}
@@ -67,14 +67,13 @@ func dotenvStatement(text string) (statement, rest string) {
 }
 
 // closingQuote returns the index of the quote that closes the one at the start
-// of text, or -1.
-func closingQuote(text string) int {
-	quote := text[0]
+// of text, or -1. A backslash may hide a quote.
+func closingQuote(text string, backslash bool) int {
 	for i := 1; i < len(text); i++ {
 		switch {
-		case text[i] == '\\' && quote == '"':
+		case text[i] == '\\' && backslash:
 			i++
-		case text[i] == quote:
+		case text[i] == text[0]:
 			return i
 		}
 	}
@@ -87,7 +86,7 @@ func dotenvValue(value string) (string, error) {
 		value, _, _ = strings.Cut(" "+strings.ReplaceAll(value, "\t#", " #"), " #")
 		return strings.TrimSpace(value), nil
 	}
-	end := closingQuote(value)
+	end := closingQuote(value, value[0] == '"')
 	if end < 0 {
 		return "", fmt.Errorf("quote is not closed")
 	}

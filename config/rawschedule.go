@@ -56,7 +56,7 @@ type rawSchedule struct {
 	Backend         string      `yaml:"backend"`
 	Route           string      `yaml:"route" validate:"route" allow:"a path that starts with /"`
 	Workflow        string      `yaml:"workflow" validate:"binding" allow:"the binding of a workflow"`
-	Payload         any         `yaml:"payload"`
+	Payload         jsonObject  `yaml:"payload"`
 	ForEach         *rawForEach `yaml:"forEach"`
 	Concurrency     string      `yaml:"concurrency" validate:"oneof=skip allow replace"`
 	Retry           rawRetry    `yaml:"retry"`
@@ -140,12 +140,12 @@ func (r *rawTrigger) decodeNode(d *decoder, at place) bool {
 
 // rawStep is `workflows.<name>.steps.<name>`.
 type rawStep struct {
-	Backend   string   `yaml:"backend" need:"true" allow:"the name of a backend"`
-	Route     string   `yaml:"route" need:"true" validate:"route" allow:"a path that starts with /"`
-	DependsOn []string `yaml:"dependsOn"`
-	Payload   any      `yaml:"payload"`
-	Retry     rawRetry `yaml:"retry"`
-	Timeout   span     `yaml:"timeout"`
+	Backend   string     `yaml:"backend" need:"true" allow:"the name of a backend"`
+	Route     string     `yaml:"route" need:"true" validate:"route" allow:"a path that starts with /"`
+	DependsOn []string   `yaml:"dependsOn"`
+	Payload   jsonObject `yaml:"payload"`
+	Retry     rawRetry   `yaml:"retry"`
+	Timeout   span       `yaml:"timeout"`
 }
 
 func (r *rawStep) decodeNode(d *decoder, at place) bool {

@@ -16,8 +16,8 @@ type Schedule struct {
 	// which durable workflow is started.
 	Backend, Route string
 	Workflow       string
-	// Payload is what YAML gives: map[string]any, []any or a scalar.
-	Payload any
+	// Payload is a JSON object, nil without one. Whole numbers are int64.
+	Payload map[string]any
 	ForEach *ForEach
 	// Concurrency is "skip" (the default), "allow" or "replace".
 	Concurrency string
@@ -84,7 +84,8 @@ type DAGStep struct {
 	Backend, Route string
 	// DependsOn are the names of the steps that have to succeed first.
 	DependsOn []string
-	Payload   any
-	Retry     Retry
-	Timeout   time.Duration
+	// Payload is a JSON object, nil without one. Whole numbers are int64.
+	Payload map[string]any
+	Retry   Retry
+	Timeout time.Duration
 }

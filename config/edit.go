@@ -76,7 +76,7 @@ func (o AddAPIOptions) check() error {
 // CheckTable returns an error for a name that no outbox table may have.
 func CheckTable(name string) error {
 	if !tablePattern.MatchString(name) {
-		return fmt.Errorf("table name %s is not made of lower-case letters, digits and _, starting with a letter", quote(name))
+		return fmt.Errorf("table name %s is not made of at most 64 lower-case letters, digits and _, starting with a letter", quote(name))
 	}
 	return nil
 }

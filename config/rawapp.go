@@ -110,7 +110,7 @@ func (r *rawAuth) decodeNode(d *decoder, at place) bool {
 type rawMethod struct {
 	Type         string   `yaml:"type" need:"true" validate:"oneof=outbox" allow:"outbox"`
 	Schema       filePath `yaml:"schema" need:"true" allow:"the path of the outbox .surql"`
-	Table        string   `yaml:"table" validate:"table" allow:"lower-case letters, digits and _, starting with a letter" fix:"rename the table, for instance to job"`
+	Table        string   `yaml:"table" validate:"table" allow:"lower-case letters, digits and _, starting with a letter, at most 64" fix:"rename the table, for instance to job"`
 	Concurrency  int      `yaml:"concurrency" validate:"min=1,max=10000" allow:"a whole number from 1 to 10000" fix:"give it such a number, or remove the key for the default 16"`
 	RetryOn      string   `yaml:"retryOn" validate:"oneof=all transient"`
 	AllowAnyPath bool     `yaml:"allowAnyPath"`

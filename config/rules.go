@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	tablePattern   = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	tablePattern   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 	bindingPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	slugPattern    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*[a-z0-9]$`)
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -71,7 +72,7 @@ func at(place string, err error) error {
 	if !errors.As(err, &inner) {
 		return &placeError{place, err}
 	}
-	if inner.place[0] != '[' {
+	if !strings.HasPrefix(inner.place, "[") {
 		place += "."
 	}
 	return &placeError{place + inner.place, inner.err}

@@ -1,0 +1,250 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/schema"
+	"sp00ky.cloud/spky/ssp"
+	"sp00ky.cloud/spky/surreal"
+)
+
+//go:embed surql/table.surql
+var tableDDL string
+
+const (
+	ceilingBatch = 50
+	insertBatch  = 500
+)
+
+// A jobsBench is one run.
+type jobsBench struct {
+	Options
+	report  Report
+	client  *surreal.Client
+	table   string
+	box     *outbox.Table
+	backend *backend
+}
+
+// Jobs measures the way of a job: throughput against the ceiling that the database sets, latency
+// against a bare LIVE SELECT, and what an idle node costs.
+func Jobs(ctx context.Context, o Options) (Report, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Report{}, err
+	}
+	b := &jobsBench{Options: o, table: "spky_bench_" + strings.ToLower(rand.Text()[:8])}
+	b.report = Report{Count: o.Count, Concurrency: o.Concurrency, Inserters: o.Inserters, Backlog: o.Backlog, Rate: o.Rate}
+	client, hangUp, err := surreal.Connect(ctx, o.DB)
+	if err != nil {
+		return Report{}, err
+	}
+	b.client = client
+	err = b.run(ctx)
+	return b.report, errors.Join(err, hangUp())
+}
+
+func (b *jobsBench) run(ctx context.Context) (err error) {
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		err = errors.Join(err, surreal.Exec(clean, b.client, "REMOVE TABLE IF EXISTS `"+b.table+"`", nil))
+	}()
+	if b.backend, err = newBackend(); err != nil {
+		return err
+	}
+	defer b.backend.close()
+	for _, part := range []struct {
+		name string
+		do   func(context.Context) error
+	}{{"backlog", b.fill}, {"ceiling", b.ceiling}, {"bare LIVE", b.bareLive}, {"node", b.withNode}} {
+		b.say(part.name)
+		if err := part.do(ctx); err != nil {
+			return fmt.Errorf("measure %s: %w", part.name, err)
+		}
+	}
+	b.report.OfCeiling = b.report.Throughput / b.report.Ceiling
+	b.report.OfLive = b.report.Latency.P50 / b.report.Live.P50
+	return nil
+}
+
+func (b *jobsBench) say(what string) { _, _ = fmt.Fprintf(b.Progress, "measuring: %s\n", what) }
+
+func (b *jobsBench) prepare(ctx context.Context) error {
+	if _, err := schema.Apply(ctx, b.client); err != nil {
+		return err
+	}
+	if err := surreal.Exec(ctx, b.client.Retrying(), strings.ReplaceAll(tableDDL, "{{table}}", b.table), nil); err != nil {
+		return fmt.Errorf("define the bench's table: %w", err)
+	}
+	if _, err := schema.PrepareOutbox(ctx, b.client, b.table); err != nil {
+		return err
+	}
+	b.box = outbox.New(outbox.Config{DB: b.client, Name: b.table})
+	return nil
+}
+
+// fill writes the rows that must not matter.
+func (b *jobsBench) fill(ctx context.Context) error {
+	if b.Backlog == 0 {
+		return nil
+	}
+	if err := b.insert(ctx, b.Backlog, map[string]any{"delay": 24 * 60 * 60 * 1000}); err != nil {
+		return err
+	}
+	return b.insert(ctx, b.Backlog, map[string]any{"status": "success"})
+}
+
+// insert writes count rows, many a statement.
+func (b *jobsBench) insert(ctx context.Context, count int, columns map[string]any) error {
+	for count > 0 {
+		n := min(count, insertBatch)
+		rows := make([]map[string]any, n)
+		for i := range rows {
+			rows[i] = map[string]any{"path": "/noop", "payload": i}
+			for k, v := range columns {
+				rows[i][k] = v
+			}
+		}
+		if err := surreal.Exec(ctx, b.client.Retrying(), "INSERT INTO `"+b.table+"` $rows RETURN NONE", map[string]any{"rows": rows}); err != nil {
+			return err
+		}
+		count -= n
+	}
+	return nil
+}
+
+// ceiling claims and completes rows with nothing in between: no queue, no HTTP, nobody listening.
+func (b *jobsBench) ceiling(ctx context.Context) error {
+	if err := b.insert(ctx, b.Count, nil); err != nil {
+		return err
+	}
+	due, err := b.box.Due(ctx, time.Unix(0, 0), time.Now().Add(time.Minute), b.Count)
+	if err != nil {
+		return err
+	}
+	if len(due) != b.Count {
+		return fmt.Errorf("%d rows are due, %d were written", len(due), b.Count)
+	}
+	started := time.Now()
+	for len(due) > 0 {
+		n := min(len(due), ceilingBatch)
+		if err := b.claimAndComplete(ctx, due[:n]); err != nil {
+			return err
+		}
+		due = due[n:]
+	}
+	b.report.Ceiling = float64(b.Count) / time.Since(started).Seconds()
+	return b.clear(ctx)
+}
+
+func (b *jobsBench) claimAndComplete(ctx context.Context, due []outbox.Due) error {
+	ids := make([]surreal.RecordID, len(due))
+	for i, row := range due {
+		ids[i] = row.ID
+	}
+	jobs, _, err := b.box.Claim(ctx, "bench", ids)
+	if err != nil {
+		return err
+	}
+	if len(jobs) != len(ids) {
+		return fmt.Errorf("claimed %d of %d rows", len(jobs), len(ids))
+	}
+	outcomes := make([]outbox.Outcome, len(jobs))
+	for i, job := range jobs {
+		outcomes[i] = outbox.Outcome{ID: job.ID, Epoch: job.Epoch, Status: outbox.Success, Result: map[string]any{"ok": true}}
+	}
+	_, err = b.box.Settle(ctx, outcomes)
+	return err
+}
+
+// clear removes the jobs that were measured; the backlog stays.
+func (b *jobsBench) clear(ctx context.Context) error {
+	if b.Backlog > 0 {
+		return nil // finished rows are part of the backlog
+	}
+	return surreal.Exec(ctx, b.client.Retrying(), "DELETE `"+b.table+"` RETURN NONE", nil)
+}
+
+// withNode measures what needs a running node.
+func (b *jobsBench) withNode(ctx context.Context) error {
+	base, err := url.Parse(b.backend.url)
+	if err != nil {
+		return err
+	}
+	node, err := ssp.New(ssp.Config{
+		DB: b.DB, Version: "bench", Logger: b.Logger,
+		Backends: []config.Backend{{Name: "bench", BaseURL: base, Table: b.table, Concurrency: b.Concurrency, Timeout: 10 * time.Second}},
+	})
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	group, running := errgroup.WithContext(running)
+	group.Go(func() error { return node.Run(running) })
+	group.Go(func() error {
+		defer stop()
+		select {
+		case <-node.Ready():
+		case <-running.Done():
+			return context.Cause(running)
+		}
+		return b.measureNode(running, node)
+	})
+	return group.Wait()
+}
+
+func (b *jobsBench) measureNode(ctx context.Context, node *ssp.Node) error {
+	for _, part := range []struct {
+		name string
+		do   func(context.Context) error
+	}{{"warm-up", b.warmUp}, {"latency", b.latency}, {"throughput", b.throughput}, {"drain", b.drain}} {
+		b.say(part.name)
+		if err := part.do(ctx); err != nil {
+			return fmt.Errorf("measure %s: %w", part.name, err)
+		}
+	}
+	b.say("idle")
+	if err := b.idle(ctx, node); err != nil {
+		return err
+	}
+	var mem runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&mem)
+	b.report.HeapMiB = float64(mem.HeapAlloc) / (1 << 20)
+	return nil
+}
+
+// idle counts what a node without work asks of the database.
+func (b *jobsBench) idle(ctx context.Context, node *ssp.Node) error {
+	if b.Idle < 0 {
+		return nil
+	}
+	before := node.Statements()
+	timer := time.NewTimer(b.Idle)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+	}
+	b.report.IdleSeconds = b.Idle.Seconds()
+	b.report.IdleStatements = float64(node.Statements()-before) / b.Idle.Seconds()
+	return nil
+}

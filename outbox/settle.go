@@ -1,0 +1,153 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sp00ky.cloud/spky/surreal"
+)
+
+// maxReason bounds an error's text in bytes.
+const maxReason = 8 << 10
+
+// A Failure is one entry of a job's errors.
+type Failure struct {
+	// Code is an HTTP status, 0 for transport or timeout, or a word.
+	Code any
+	// Reason is cut at 8 KiB and stripped of what is not UTF-8.
+	Reason string
+	// Attempt it belongs to, from 1.
+	Attempt int
+}
+
+// Words that stand as an error's code.
+const (
+	CodeCancelled    = "cancelled"
+	CodeLeaseExpired = "lease_expired"
+	CodeRefused      = "refused"
+)
+
+// An Outcome ends one attempt.
+type Outcome struct {
+	ID    surreal.RecordID
+	Epoch int64
+	// Status the job has from now on; Pending makes it due again after Wait.
+	Status Status
+	Wait   time.Duration
+	// Counts adds a failed attempt to retries.
+	Counts bool
+	// Result is stored as it is; nil is NONE.
+	Result any
+	// Failure is appended to errors.
+	Failure *Failure
+}
+
+// A Settled says what became of an Outcome.
+type Settled struct {
+	// Written is false where the job was no longer held under the outcome's epoch; Status is then
+	// what was found, "" for a row that is gone.
+	Written bool
+	Status  Status
+	// Err is what the database refused about the outcome. With Written, the state was stored
+	// without its result and error entry; without, nothing was.
+	Err error
+}
+
+const settleCall = "RETURN fn::spky::job::settle($outcomes)"
+
+// Settle writes outcomes; the answer has one element for each, in their order. An error means that
+// the database was not reached and nothing is known: settling again is safe, for an outcome that
+// had been written is found written.
+func (t *Table) Settle(ctx context.Context, outcomes []Outcome) ([]Settled, error) {
+	settled, err := divide(ctx, outcomes, t.settleAll, func(o Outcome, err error) ([]Settled, error) {
+		return t.settleBare(ctx, o, err)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("settle in %s: %w", t.cfg.Name, err)
+	}
+	return settled, nil
+}
+
+type settledRow struct {
+	OK     bool   `json:"ok"`
+	Status string `json:"status"`
+	Epoch  int64  `json:"epoch"`
+}
+
+func (t *Table) settleAll(ctx context.Context, outcomes []Outcome) ([]Settled, error) {
+	args := make([]map[string]any, len(outcomes))
+	for i, o := range outcomes {
+		args[i] = t.encode(o)
+	}
+	rows, err := surreal.First[[]settledRow](ctx, t.cfg.DB, settleCall, map[string]any{"outcomes": args})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) != len(outcomes) {
+		return nil, fmt.Errorf("%d answers to %d outcomes", len(rows), len(outcomes))
+	}
+	settled := make([]Settled, len(rows))
+	for i, row := range rows {
+		settled[i] = t.judge(outcomes[i], row)
+	}
+	return settled, nil
+}
+
+// judge reads one answer. A row found just as the outcome wanted it was written by an earlier call
+// whose answer was lost.
+func (t *Table) judge(o Outcome, row settledRow) Settled {
+	found := Status(row.Status)
+	again := found == t.status(o) && row.Epoch == o.Epoch
+	if row.OK || again {
+		return Settled{Written: true, Status: t.status(o)}
+	}
+	return Settled{Status: found}
+}
+
+// settleBare stores a state whose result or error entry the table's own definitions refuse.
+func (t *Table) settleBare(ctx context.Context, o Outcome, cause error) ([]Settled, error) {
+	o.Result, o.Failure = nil, nil
+	settled, err := t.settleAll(ctx, []Outcome{o})
+	switch {
+	case err == nil:
+		settled[0].Err = cause
+		return settled, nil
+	case surreal.IsUnreachable(err) || ctx.Err() != nil:
+		return nil, err
+	}
+	return []Settled{{Err: cause}}, nil
+}
+
+func (t *Table) status(o Outcome) Status {
+	if o.Status == Cancelled {
+		return t.cfg.Cancelled
+	}
+	return o.Status
+}
+
+func (t *Table) encode(o Outcome) map[string]any {
+	args := map[string]any{
+		"id": o.ID, "epoch": o.Epoch, "status": string(t.status(o)), "retries": 0,
+		"wait": surreal.Duration(max(o.Wait, 0)), "result": o.Result, "error": surreal.None,
+	}
+	if o.Result == nil {
+		args["result"] = surreal.None
+	}
+	if o.Counts {
+		args["retries"] = 1
+	}
+	if f := o.Failure; f != nil {
+		args["error"] = map[string]any{"code": f.Code, "reason": clean(f.Reason), "attempt": f.Attempt}
+	}
+	return args
+}
+
+// clean cuts a text at maxReason bytes and makes it UTF-8.
+func clean(text string) string {
+	if len(text) > maxReason {
+		text = text[:maxReason] + " … (cut)"
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

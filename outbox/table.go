@@ -1,0 +1,73 @@
+package outbox
+
+import (
+	"embed"
+	"strings"
+	"time"
+
+	"sp00ky.cloud/spky/surreal"
+)
+
+//go:embed surql/*.surql
+var files embed.FS
+
+// Config describes one outbox table.
+type Config struct {
+	// DB carries the table's statements. Conflicts are retried here, so it should not retry itself.
+	DB surreal.Querier
+	// Name of the table, checked by schema.CheckTableName.
+	Name string
+	// Cancelled is the status that stands for a cancelled job. Defaults to [Cancelled].
+	Cancelled Status
+	// Timeout of one attempt. Defaults to 10 s.
+	Timeout time.Duration
+	// Overridable lets a row's own timeout column win, within 1 s and 1 h.
+	Overridable bool
+	// Grace is how long a lease outlives its attempt's timeout. Defaults to 10 s.
+	Grace time.Duration
+}
+
+// A Table is one outbox table.
+type Table struct {
+	cfg                               Config
+	claim, due, held, stray           string
+	adopt, touch, get, newest, create string
+}
+
+// New makes a table of its description; it touches no database.
+func New(cfg Config) *Table {
+	if cfg.Cancelled == "" {
+		cfg.Cancelled = Cancelled
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 10 * time.Second
+	}
+	if cfg.Grace <= 0 {
+		cfg.Grace = 10 * time.Second
+	}
+	text := func(name string) string { return statement(name, cfg.Name) }
+	return &Table{
+		cfg: cfg, claim: text("claim"), due: text("due"), held: text("held"), stray: text("stray"),
+		adopt: text("adopt"), touch: text("touch"), get: text("get"), newest: text("newest"), create: text("create"),
+	}
+}
+
+// Name of the table.
+func (t *Table) Name() string { return t.cfg.Name }
+
+// AttemptTimeout is how long one attempt of the job may take.
+func (t *Table) AttemptTimeout(j Job) time.Duration {
+	if t.cfg.Overridable && j.Timeout > 0 {
+		return time.Duration(min(j.Timeout, 3600)) * time.Second
+	}
+	return t.cfg.Timeout
+}
+
+// statement reads an embedded statement; only the table's checked name is put into its text.
+func statement(name, table string) string {
+	text, err := files.ReadFile("surql/" + name + ".surql")
+	if err != nil {
+		panic(err) // embedded at build time
+	}
+	return strings.ReplaceAll(string(text), "{{table}}", table)
+}

@@ -1,0 +1,138 @@
+package ssp
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/surreal"
+)
+
+// unreachableWait is the pause before a job is tried again whose request never left.
+const unreachableWait = 250 * time.Millisecond
+
+// launch sends a claimed job on its way.
+func (l *lane) launch(job outbox.Job) {
+	key := surreal.FormatID(job.ID)
+	ctx, cancel := context.WithCancelCause(l.launches)
+	l.mu.Lock()
+	f, ok := l.flights[key]
+	if !ok { // an answer to an id that was not asked for
+		f = &flight{slot: true}
+		l.flights[key] = f
+		l.busy++
+	}
+	f.job, f.running, f.cancel = job, true, cancel
+	l.mu.Unlock()
+	l.metrics.started(job, l.node.clock.now())
+	l.flying.Go(func() {
+		defer cancel(nil)
+		started := time.Now()
+		v := l.attempt(ctx, job)
+		l.metrics.attempted(v, time.Since(started))
+		l.finish(f, key, v)
+	})
+}
+
+// attempt makes one attempt; it never panics.
+func (l *lane) attempt(ctx context.Context, job outbox.Job) (v verdict) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.log.Error("panic in an attempt", "job", surreal.FormatID(job.ID), "panic", p, "stack", string(debug.Stack()))
+			v = refuse(fmt.Errorf("the runner failed on this job: %v", p))
+		}
+	}()
+	if job.Err != nil {
+		return refuse(job.Err)
+	}
+	return l.dispatch(ctx, job)
+}
+
+// finish frees the flight's slot and hands what it came to over to the settler.
+func (l *lane) finish(f *flight, key string, v verdict) {
+	l.learn(v)
+	o := l.outcome(f.job, v)
+	l.mu.Lock()
+	f.slot = false
+	l.busy--
+	l.mu.Unlock()
+	l.settler.add(settlement{key: key, attempt: f.job.Attempt(), outcome: o})
+	l.poke()
+}
+
+// learn tells the circuit what an attempt showed of the backend.
+func (l *lane) learn(v verdict) {
+	changed := false
+	switch {
+	case v.unreachable != nil:
+		changed = l.circuit.report(v.unreachable)
+	case v.code == outbox.CodeRefused, v.code == outbox.CodeCancelled, v.status == outbox.Pending && v.wait == 0, v.reason == errTimeout.Error():
+		l.circuit.abandon() // no answer of the backend
+	default:
+		changed = l.circuit.report(nil)
+	}
+	if changed {
+		l.noticeCircuit()
+	}
+	if (v.unreachable != nil || v.ill) && l.backend.Healthcheck != "" {
+		l.node.prober.suspect(l)
+	}
+}
+
+func (l *lane) noticeCircuit() {
+	state, _, reason := l.circuit.snapshot()
+	l.metrics.circuit(state)
+	if state == CircuitOpen {
+		l.log.Warn("circuit open: the backend can't be reached; its jobs wait and burn no attempts", "error", reason, "backend_url", l.backend.BaseURL.Redacted())
+		return
+	}
+	l.log.Info("circuit closed: the backend answers again")
+	l.poke()
+}
+
+// outcome is what a verdict means for the job's row.
+func (l *lane) outcome(job outbox.Job, v verdict) outbox.Outcome {
+	o := outbox.Outcome{ID: job.ID, Epoch: job.Epoch, Status: v.status, Result: v.result, Wait: v.wait}
+	entry := &outbox.Failure{Code: v.code, Reason: v.reason, Attempt: job.Attempt()}
+	switch v.status {
+	case outbox.Cancelled:
+		o.Failure = entry
+	case outbox.Pending:
+		if v.unreachable != nil {
+			o.Wait = unreachableWait
+			if !l.circuit.open() { // once it is open, its probes would push every real entry out
+				o.Failure = entry
+			}
+		}
+	case outbox.Failed:
+		failures := job.Attempt()
+		o.Failure, o.Counts = entry, true
+		if !v.final && failures < job.Attempts() {
+			o.Status = outbox.Pending
+			o.Wait = max(outbox.Backoff(job.Strategy, failures, l.node.cfg.Jitter), v.wait)
+		}
+	case outbox.Success, outbox.Processing:
+	}
+	return o
+}
+
+// abort ends a job's request because somebody asked for its cancellation.
+func (l *lane) abort(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f, ok := l.flights[key]; ok && f.running {
+		f.cancel(errCancelled)
+	}
+}
+
+// settled ends a flight. again is when the job is due next, zero where it is not.
+func (l *lane) settled(s settlement, again time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.flights, s.key)
+	if !again.IsZero() {
+		l.put(s.outcome.ID, s.key, again)
+	}
+}

@@ -1,0 +1,281 @@
+package ssp
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/surreal"
+)
+
+const (
+	// claimBatch is the most jobs one claim takes.
+	claimBatch = 64
+	// refillBelow is the length of the due queue below which a known backlog is read on.
+	refillBelow = 512
+	// page is how many due rows one look into the database brings.
+	page = 1000
+	// idleTick is how often a lane that has nothing to do shows that it lives.
+	idleTick = time.Second
+	// callTimeout bounds a statement that must not be given up in the middle of a shutdown.
+	callTimeout = 10 * time.Second
+	// quarantine is how long a row that the database refuses to let us claim is left alone.
+	quarantine = 30 * time.Second
+	// secondLook is when a hint is tried once more that was claimed a little early.
+	secondLook = 50 * time.Millisecond
+)
+
+// A lane runs the jobs of one backend: due queue → claim → dispatch → settle. Lanes share nothing
+// but the node's connections, so that no backend waits for another.
+type lane struct {
+	node    *Node
+	backend config.Backend
+	table   *outbox.Table
+	circuit *circuit
+	feed    *feed
+	settler *settler
+	log     *slog.Logger
+	metrics *laneMetrics
+
+	wake     chan struct{} // capacity 1
+	ticked   atomic.Int64  // when the loop last moved, in Unix nanoseconds
+	gap      atomic.Bool   // the next sweep must look at everything
+	swept    atomic.Bool   // a first sweep is done
+	flying   sync.WaitGroup
+	launches context.Context //nolint:containedctx // the parent of every request, ended with the cause errShutdown
+
+	mu      sync.Mutex
+	queue   *dueQueue
+	flights map[string]*flight
+	busy    int // flights that hold a slot
+	// more says that the database may hold due rows behind cursor that are not in the queue.
+	more     bool
+	cursor   time.Time
+	poison   map[string]time.Time
+	suspects map[string]int64 // own rows that no flight knows: key → epoch, as the last sweep saw them
+}
+
+// A flight is a job between its claim and its settlement.
+type flight struct {
+	hint    *hint
+	job     outbox.Job
+	running bool
+	slot    bool
+	cancel  context.CancelCauseFunc
+}
+
+// run claims and launches until ctx ends; what flies then is the caller's to wait for.
+func (l *lane) run(ctx context.Context) {
+	timer := time.NewTimer(idleTick)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		l.ticked.Store(time.Now().UnixNano())
+		if hints := l.take(); len(hints) > 0 {
+			l.claim(ctx, hints)
+			continue
+		}
+		if l.refill(ctx) {
+			continue
+		}
+		timer.Reset(l.pause())
+		select {
+		case <-ctx.Done():
+		case <-l.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// poke makes the loop look again.
+func (l *lane) poke() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stalled says whether the loop has not moved for a time in which it should have.
+func (l *lane) stalled() bool {
+	return time.Since(time.Unix(0, l.ticked.Load())) > callTimeout+5*time.Second
+}
+
+// pause is how long the loop may sleep without missing anything that it knows of.
+func (l *lane) pause() time.Duration {
+	wait := idleTick
+	if at := l.circuit.retryAt(); !at.IsZero() {
+		return min(wait, max(time.Until(at), time.Millisecond))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.busy >= l.backend.Concurrency || !l.node.mayClaim() {
+		return wait
+	}
+	if at, ok := l.queue.next(); ok {
+		wait = min(wait, at.Sub(l.node.clock.now()))
+	}
+	return max(wait, time.Millisecond)
+}
+
+// offer puts a row into the due queue, from a notification or a look into the database.
+func (l *lane) offer(id surreal.RecordID, runAt time.Time) {
+	l.mu.Lock()
+	l.put(id, surreal.FormatID(id), runAt)
+	l.mu.Unlock()
+	l.poke()
+}
+
+// put is offer under l.mu. It answers true where the row was news.
+func (l *lane) put(id surreal.RecordID, key string, runAt time.Time) bool {
+	if f, ok := l.flights[key]; ok && f.running {
+		return false
+	}
+	if until, ok := l.poison[key]; ok {
+		if time.Now().Before(until) {
+			return false
+		}
+		delete(l.poison, key)
+	}
+	known := l.queue.has(key)
+	from := l.node.peers.turn(key, runAt, l.node.clock.now())
+	if !l.queue.add(hint{id: id, key: key, runAt: runAt, from: from}) {
+		l.more = true
+	}
+	return !known
+}
+
+// forget drops a row from the due queue.
+func (l *lane) forget(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue.remove(key)
+}
+
+// take reserves slots for the hints that may be claimed now.
+func (l *lane) take() []*hint {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	free := min(l.backend.Concurrency-l.busy, claimBatch)
+	if free <= 0 || !l.node.mayClaim() || l.settler.full() {
+		return nil
+	}
+	now := l.node.clock.now()
+	if at, ok := l.queue.next(); !ok || at.After(now) {
+		return nil
+	}
+	hints := l.queue.take(now, l.circuit.admits(free, l.backend.Healthcheck == ""))
+	for _, h := range hints {
+		l.flights[h.key] = &flight{hint: h, slot: true}
+	}
+	l.busy += len(hints)
+	return hints
+}
+
+// claim makes flights of those hints that turn out to be claimable. It is not interrupted by ctx: a
+// claim whose answer nobody hears would have to be taken back by others.
+func (l *lane) claim(ctx context.Context, hints []*hint) {
+	ids := make([]surreal.RecordID, len(hints))
+	for i, h := range hints {
+		ids[i] = h.id
+	}
+	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	jobs, refused, err := l.table.Claim(call, l.node.cfg.ID, ids)
+	for _, job := range jobs {
+		l.launch(job)
+	}
+	l.land(hints, refused, err)
+	if err != nil {
+		l.node.noticeError(ctx, "claim", l.log, err)
+	}
+}
+
+// land gives back the slots of hints that did not become flights.
+func (l *lane) land(hints []*hint, refused []outbox.Refused, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range refused {
+		l.poison[surreal.FormatID(r.ID)] = time.Now().Add(quarantine)
+		l.log.Error("a job can't be claimed; it is left alone for a while", "job", surreal.FormatID(r.ID), "error", r.Err, "quarantine", quarantine)
+	}
+	probes := false
+	for _, h := range hints {
+		f, ok := l.flights[h.key]
+		if !ok || f.hint != h || f.running {
+			probes = probes || ok
+			continue
+		}
+		delete(l.flights, h.key)
+		l.busy--
+		l.again(h)
+	}
+	if err != nil {
+		l.more, l.cursor = true, time.Time{}
+	}
+	if !probes {
+		l.circuit.abandon()
+	}
+}
+
+// again keeps a hint for a second look that was not claimable by a hair: its time and the
+// database's clock may differ by the error of a measurement.
+func (l *lane) again(h *hint) {
+	now := l.node.clock.now()
+	if h.looked || now.Sub(h.runAt) > secondLook {
+		return
+	}
+	if h.runAt.Before(now) {
+		h.runAt = now
+	}
+	l.queue.add(hint{id: h.id, key: h.key, runAt: h.runAt, from: now.Add(secondLook), looked: true})
+}
+
+// refill reads on in a known backlog. It answers true where it brought something that can be claimed.
+func (l *lane) refill(ctx context.Context) bool {
+	l.mu.Lock()
+	wanted := l.more && l.queue.len() < refillBelow && l.node.mayClaim() && !l.circuit.open()
+	after := l.cursor
+	l.mu.Unlock()
+	if !wanted {
+		return false
+	}
+	rows, err := l.table.Due(ctx, after, l.node.clock.now(), page)
+	if err != nil {
+		l.node.noticeError(ctx, "refill", l.log, err)
+		return false
+	}
+	return l.merge(rows, after) > 0
+}
+
+// merge takes one page of due rows, read behind after, and answers how many were news.
+func (l *lane) merge(rows []outbox.Due, after time.Time) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.more = false // put says otherwise where the queue is full
+	news := 0
+	for _, row := range rows {
+		if l.put(row.ID, surreal.FormatID(row.ID), row.RunAt) {
+			news++
+		}
+	}
+	if len(rows) < page {
+		return news
+	}
+	l.more = true
+	last := rows[len(rows)-1].RunAt
+	l.cursor = last.Add(-1) // rows may share a moment: read the last one's again
+	if news == 0 || !l.cursor.After(after) {
+		l.cursor = last
+	}
+	return news
+}
+
+// held counts the jobs that this lane has claimed and not settled.
+func (l *lane) held() (busy, queued int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.busy, l.queue.len()
+}

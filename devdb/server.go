@@ -82,6 +82,9 @@ func (s *Server) spawn(node, dir string) (io.Reader, error) {
 	if s.ephemeral != "" {
 		args = append(args, "--ephemeral")
 	}
+	if s.cfg.Sync {
+		args = append(args, "--sync")
+	}
 	cmd := exec.Command(node, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "SPKY_DB_USER="+s.cfg.User, "SPKY_DB_PASS="+s.cfg.Password)

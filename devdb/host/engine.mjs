@@ -14,6 +14,18 @@ const BINARIES = fileURLToPath(new URL("./node_modules/@surrealdb/node/dist/", i
 const OPTIONS = Object.freeze({ capabilities: true });
 
 /**
+ * What the engine reads from the environment when it loads; a value that is set already is left alone.
+ *
+ * Functions that call each other take stack: with the default of 2 MiB the process dies of some 300 calls, with this of
+ * some 10,000. (The engine has no limit of its own; one that never ends kills a real server, too.) The block cache would
+ * otherwise grow to half of the machine's memory.
+ */
+const ENVIRONMENT = Object.freeze({
+	RUST_MIN_STACK: String(64 << 20),
+	SURREAL_ROCKSDB_BLOCK_CACHE_SIZE: String(512 << 20),
+});
+
+/**
  * What a call gave.
  *
  * @typedef {object} Answer
@@ -122,6 +134,7 @@ function isEnvelope(answer) {
 
 /** Loads the native module for this platform. */
 function load() {
+	for (const [name, value] of Object.entries(ENVIRONMENT)) process.env[name] ??= value;
 	const require = createRequire(import.meta.url);
 	const platform = process.platform === "linux" ? linux() : [process.platform];
 	const names = {

@@ -7,6 +7,7 @@ import { StartError } from "./start-error.mjs";
  * @property {number} port
  * @property {string} data        directory of the database's files
  * @property {boolean} ephemeral  delete that directory at the end
+ * @property {boolean} sync       wait for the disk at every commit
  * @property {string} user        root user
  * @property {string} pass        and its password
  */
@@ -30,6 +31,7 @@ export function options(args, env) {
 		port,
 		data: values.data,
 		ephemeral: values.ephemeral,
+		sync: values.sync,
 		user: env.SPKY_DB_USER || "root",
 		pass: env.SPKY_DB_PASS || "root",
 	};
@@ -44,6 +46,7 @@ function parsed(args) {
 				listen: { type: "string", default: "127.0.0.1:8666" },
 				data: { type: "string" },
 				ephemeral: { type: "boolean", default: false },
+				sync: { type: "boolean", default: false },
 			},
 		});
 	} catch (err) {

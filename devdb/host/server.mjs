@@ -62,7 +62,7 @@ export class Server {
 		let upgraded = false;
 		this.#sockets.handleUpgrade(req, socket, head, (ws) => {
 			upgraded = true;
-			this.#track(ws, new Connection(ws, engine, hub, root));
+			this.#track(ws, new Connection(ws, socket, engine, hub, root));
 		});
 		if (!upgraded) await root.close();
 	}

@@ -187,7 +187,7 @@ func (l *loader) checkOutbox(e entry[rawApp]) {
 	if !l.d.has(key+".baseUrl") && raw.Hosting != "external" {
 		at := e.at
 		at.key = key+".baseUrl"
-		l.d.warn(at, "the key is missing, the jobs of table "+raw.Method.Table+" will not run", "add `baseUrl:`, for instance http://127.0.0.1:3000")
+		l.d.warn(at, "the key is missing, the jobs of this backend will not run", "add `baseUrl:`, for instance http://127.0.0.1:3000")
 	}
 }
 

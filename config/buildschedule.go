@@ -108,8 +108,12 @@ func (l *loader) checkForEach(key string, raw *rawForEach) {
 	if raw == nil || !l.d.has(key+".query") {
 		return
 	}
-	if found := statements(raw.Query); len(found) != 1 || !selectStatement.MatchString(found[0].text) {
-		l.d.fault(l.d.at(key+".query"), fmt.Sprintf("found %d statements or something that is no SELECT, allowed: one SELECT statement", len(found)), "write one SELECT")
+	found := statements(raw.Query)
+	switch {
+	case len(found) != 1:
+		l.d.fault(l.d.at(key+".query"), fmt.Sprintf("found %d statements, allowed: one SELECT", len(found)), "write one SELECT")
+	case !selectStatement.MatchString(found[0].text):
+		l.d.fault(l.d.at(key+".query"), "found "+quote(found[0].text)+", allowed: one SELECT", "write one SELECT")
 	}
 }
 

@@ -35,7 +35,6 @@ type decoder struct {
 	places   map[string]place
 	rules    *validator.Validate
 	budget   int
-	spent    bool
 }
 
 func newDecoder() *decoder {
@@ -102,9 +101,13 @@ func (d *decoder) has(key string) bool {
 	return ok
 }
 
-// spend takes one node from the budget and reports whether there was one.
-func (d *decoder) spend() bool {
+// spend takes one node from the budget and reports whether there was one. The
+// first time that there is none is a fault.
+func (d *decoder) spend(at place) bool {
 	d.budget--
+	if d.budget == -1 {
+		d.fault(at, fmt.Sprintf("found aliases that expand to more than %d values, allowed: fewer", decodeBudget), "write fewer aliases of aliases")
+	}
 	return d.budget >= 0
 }
 
@@ -119,11 +122,7 @@ func (d *decoder) value(at place, dst reflect.Value) bool {
 		return true
 	}
 	at.node = deref(at.node)
-	if !d.spend() {
-		if !d.spent {
-			d.spent = true
-			d.fault(at, fmt.Sprintf("found aliases that expand to more than %d values, allowed: fewer", decodeBudget), "write fewer aliases of aliases")
-		}
+	if !d.spend(at) {
 		return false
 	}
 	d.places[at.key] = at
@@ -245,12 +244,14 @@ func (d *decoder) structure(at place, dst reflect.Value) bool {
 	if at.node.Kind != yaml.MappingNode {
 		return d.mismatch(at, "a mapping")
 	}
-	d.fields(at, d.pairs(at.src, at.node), dst)
+	pairs := d.pairs(at.src, at.node)
+	d.fields(at, pairs, dst)
+	d.missing(at, pairs, dst.Type())
 	return true
 }
 
 // fields decodes the pairs of a mapping into the fields of a struct, reports
-// unknown and missing keys, and checks the rules of the fields.
+// unknown keys, and checks the rules of the fields.
 func (d *decoder) fields(at place, pairs []pair, dst reflect.Value) {
 	known := fieldsOf(dst.Type())
 	for _, p := range pairs {
@@ -270,7 +271,11 @@ func (d *decoder) fields(at place, pairs []pair, dst reflect.Value) {
 			value.Set(before)
 		}
 	}
-	for _, field := range reflect.VisibleFields(dst.Type()) {
+}
+
+// missing reports the mandatory keys of a struct that a mapping lacks.
+func (d *decoder) missing(at place, pairs []pair, t reflect.Type) {
+	for _, field := range reflect.VisibleFields(t) {
 		key := field.Tag.Get("yaml")
 		if field.Tag.Get("need") == "" || hasPair(pairs, key) {
 			continue

@@ -134,8 +134,8 @@ func (s segment) matches(part string) bool {
 // ParseSpec reads an OpenAPI 3 document in YAML or JSON. The name is for the
 // Spec's File and for messages.
 func ParseSpec(name string, content []byte) (*Spec, error) {
-	if fault := encodingFault(content); fault != "" {
-		return nil, fmt.Errorf("parse %s: %s", name, fault)
+	if fault, line := encodingFault(content); fault != "" {
+		return nil, fmt.Errorf("parse %s: line %d: %s", name, line, fault)
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(content, &doc); err != nil {
@@ -173,11 +173,11 @@ func ParseSpec(name string, content []byte) (*Spec, error) {
 func versionFault(root, v *yaml.Node) string {
 	switch swagger := child(root, "swagger"); {
 	case v != nil:
-		return "found openapi " + quote(v.Value) + ", allowed: 3.x"
+		return "the document is openapi " + quote(v.Value) + ", not 3.x"
 	case swagger != nil:
-		return "found swagger " + quote(swagger.Value) + ", allowed: openapi 3.x"
+		return "the document is swagger " + quote(swagger.Value) + ", not openapi 3.x"
 	}
-	return "the key openapi is missing, allowed: 3.x"
+	return "the key openapi is missing"
 }
 
 // hasPost reports whether a path item has a POST operation. References within

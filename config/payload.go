@@ -28,7 +28,7 @@ func (o *jsonObject) decodeNode(d *decoder, at place) bool {
 // whole numbers, which stay int64.
 func (d *decoder) json(at place) (any, bool) {
 	at.node = deref(at.node)
-	if !d.spend() {
+	if !d.spend(at) {
 		return nil, false
 	}
 	switch at.node.Kind {

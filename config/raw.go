@@ -5,7 +5,7 @@ import "reflect"
 // rawFile is sp00ky.yml as it is written. The fields of type ignored belong to
 // the framework and not to us.
 type rawFile struct {
-	Mode      string                `yaml:"mode" validate:"oneof=singlenode cluster surrealism"`
+	Mode      string                `yaml:"mode" validate:"oneof=singlenode cluster surrealism" allow:"singlenode, cluster"`
 	Slug      string                `yaml:"slug" validate:"slug" allow:"lower-case letters, digits and inner dashes, at least two" fix:"rename it"`
 	SurrealDB rawSurrealDB          `yaml:"surrealdb"`
 	Schema    rawSchema             `yaml:"schema"`

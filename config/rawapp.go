@@ -44,35 +44,40 @@ func (r *rawApp) decodeNode(d *decoder, at place) bool {
 		return d.mismatch(at, "a mapping")
 	}
 	r.dir = at.src.dir
-	pairs := d.pairs(at.src, at.node)
+	pairs, complete := d.pairs(at.src, at.node), true
 	if i := indexOf(pairs, "path"); i >= 0 {
-		pairs = d.withAppFile(r, at, pairs, pairs[i])
+		pairs, complete = d.withAppFile(r, at, pairs, pairs[i])
 	}
 	r.Scope, r.Hosting = "all", "cloud"
 	type object rawApp
-	d.fields(at, pairs, reflect.ValueOf((*object)(r)).Elem())
-	return true
+	value := reflect.ValueOf((*object)(r)).Elem()
+	d.fields(at, pairs, value)
+	if complete {
+		d.missing(at, pairs, value.Type())
+	}
+	return complete
 }
 
-// withAppFile adds to the pairs of an app those of its sp00ky.app.yml. A key
-// beside `path` replaces the one of the file as a whole.
-func (d *decoder) withAppFile(r *rawApp, at place, pairs []pair, dir pair) []pair {
+// withAppFile adds to the pairs of an app those of its sp00ky.app.yml, and
+// reports whether it could be read. A key beside `path` replaces the one of the
+// file as a whole.
+func (d *decoder) withAppFile(r *rawApp, at place, pairs []pair, dir pair) ([]pair, bool) {
 	here := place{src: dir.src, node: deref(dir.value), key: joinKey(at.key, "path")}
 	if !isText(here.node) || !printing(here.node.Value) {
-		return pairs // reported when the field is decoded
+		return pairs, false // reported when the field is decoded
 	}
 	r.dir = here.src.resolve(here.node.Value)
 	src := newSource(filepath.Join(r.dir, appFileName))
 	root := d.include(here, src)
 	if root == nil {
-		return pairs
+		return pairs, false
 	}
 	for _, p := range d.pairs(src, root) {
 		if p.key.Value != "path" && !hasPair(pairs, p.key.Value) {
 			pairs = append(pairs, p)
 		}
 	}
-	return pairs
+	return pairs, true
 }
 
 // include reads a YAML file that the value at a place refers to and returns its

@@ -35,7 +35,7 @@ func (r *rawEnv) both(s envSource) {
 
 func (r *rawEnv) decodeNode(d *decoder, at place) bool {
 	at.node = deref(at.node)
-	if !d.spend() {
+	if !d.spend(at) {
 		return false
 	}
 	switch {

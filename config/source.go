@@ -3,7 +3,6 @@ package config
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -89,8 +88,8 @@ func reason(err error) string {
 // nil. A document without content has a root without pairs.
 func (d *decoder) parse(src *source, content []byte) *yaml.Node {
 	at := place{src: src}
-	if fault := encodingFault(content); fault != "" {
-		d.fault(at, fault, "save the file as UTF-8")
+	if fault, line := encodingFault(content); fault != "" {
+		d.add(Finding{Severity: SeverityError, File: src.name, Line: line, Column: 1, Message: fault, Remedy: "save the file as UTF-8"})
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(content))
@@ -103,10 +102,12 @@ func (d *decoder) parse(src *source, content []byte) *yaml.Node {
 		d.syntaxFault(src, content, err)
 		return nil
 	}
-	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+	var second yaml.Node
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
 		if err != nil {
 			d.syntaxFault(src, content, err)
 		} else {
+			at.node = &second
 			d.fault(at, "found a second YAML document after `---`, allowed: one document", "keep one document in the file")
 		}
 		return nil
@@ -127,31 +128,26 @@ func (d *decoder) parse(src *source, content []byte) *yaml.Node {
 	return root
 }
 
-// encodingFault tells what is wrong with the bytes of a file, if anything.
-func encodingFault(content []byte) string {
-	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
-		if bytes.HasPrefix(content, []byte(mark)) {
-			return "found UTF-16, allowed: UTF-8"
+// encodingFault tells what is wrong with the bytes of a file and in which line,
+// if anything.
+func encodingFault(content []byte) (fault string, line int) {
+	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) {
+		return "found UTF-16, allowed: UTF-8", 1
+	}
+	line = 1
+	for rest := content; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return "found bytes that are not UTF-8, allowed: UTF-8 text", line
+		case r == 0:
+			return "found a NUL byte, allowed: UTF-8 text", line
+		case r == '\n':
+			line++
 		}
+		rest = rest[size:]
 	}
-	if bytes.IndexByte(content, 0) >= 0 {
-		return "found a NUL byte, allowed: UTF-8 text"
-	}
-	if !utf8.Valid(content) {
-		line := 1
-		for rest := content; len(rest) > 0; {
-			r, size := utf8.DecodeRune(rest)
-			if r == utf8.RuneError && size == 1 {
-				break
-			}
-			if r == '\n' {
-				line++
-			}
-			rest = rest[size:]
-		}
-		return fmt.Sprintf("found bytes that are not UTF-8 in line %d, allowed: UTF-8 text", line)
-	}
-	return ""
+	return "", 0
 }
 
 var yamlErrorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
@@ -165,6 +161,9 @@ func (d *decoder) syntaxFault(src *source, content []byte, err error) {
 			line = n
 		}
 	}
+	if at := culprit(content, err); at > 0 {
+		line = at
+	}
 	line = max(1, min(line, 1+bytes.Count(content, []byte("\n"))))
 	remedy := "correct the YAML; every line below a key has to be indented alike, and texts with `: ` or ` #` need quotes"
 	if tab := tabLine(content, line); tab > 0 {
@@ -172,7 +171,52 @@ func (d *decoder) syntaxFault(src *source, content []byte, err error) {
 		text = "found a tab in the indentation, allowed: spaces"
 		remedy = "replace the tab by spaces"
 	}
-	d.add(Finding{Severity: SeverityError, File: src.name, Line: line, Column: 1, Message: "the YAML does not parse: " + text, Remedy: remedy})
+	d.add(Finding{Severity: SeverityError, File: src.name, Line: line, Column: firstColumn(content, line), Message: "the YAML does not parse: " + text, Remedy: remedy})
+}
+
+// culprit returns the line that makes a text unparsable, or 0 when it cannot
+// tell. The parser names the line where the surrounding value begins, or the end
+// of the file; the culprit is the line with which the error first appears when
+// the text grows line by line.
+func culprit(content []byte, err error) int {
+	const affordable = 256 << 10
+	if len(content) > affordable {
+		return 0
+	}
+	want := withoutLine(err)
+	lines := bytes.SplitAfter(content, []byte("\n"))
+	fails := func(n int) bool {
+		err := yaml.Unmarshal(bytes.Join(lines[:n], nil), &yaml.Node{})
+		return err != nil && withoutLine(err) == want
+	}
+	low, high := 0, len(lines)
+	if !fails(high) {
+		return 0
+	}
+	// Look near the end first: an earlier text of several lines fails as well
+	// when it is cut.
+	for step := 1; high-step > 0; step *= 2 {
+		if !fails(high - step) {
+			low = high - step
+			break
+		}
+		high -= step
+	}
+	for low+1 < high {
+		if mid := (low + high) / 2; fails(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
+}
+
+func withoutLine(err error) string {
+	if m := yamlErrorLine.FindStringSubmatch(firstLine(err.Error())); m != nil {
+		return m[2]
+	}
+	return err.Error()
 }
 
 // tabLine returns the line near the reported one that is indented with a tab,
@@ -190,6 +234,13 @@ func tabLine(content []byte, line int) int {
 		}
 	}
 	return 0
+}
+
+// firstColumn returns the column of the first thing in a line.
+func firstColumn(content []byte, line int) int {
+	lines := strings.SplitN(string(content), "\n", line+1)
+	text := lines[min(line, len(lines))-1]
+	return 1 + len(text) - len(strings.TrimLeft(text, " \t"))
 }
 
 func firstLine(text string) string {

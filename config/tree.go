@@ -89,7 +89,7 @@ func (d *decoder) pairs(src *source, n *yaml.Node) []pair {
 	}
 	for _, m := range merged {
 		for _, base := range mergeBases(m) {
-			if !d.spend() {
+			if !d.spend(place{src: src, node: n}) {
 				return own
 			}
 			for _, p := range d.pairs(src, base) {

@@ -45,6 +45,7 @@ func readError(err error, limit int64) error {
 // dialError says in words why no WebSocket came about, and what to do.
 func dialError(endpoint string, res *http.Response, err error) error {
 	var dns *net.DNSError
+	var timeout net.Error
 	switch {
 	case res != nil:
 		return fmt.Errorf("%s does not answer like a SurrealDB (HTTP %s): check the address", endpoint, res.Status)
@@ -52,7 +53,7 @@ func dialError(endpoint string, res *http.Response, err error) error {
 		return fmt.Errorf("nothing listens at %s: start SurrealDB there or correct the address: %w", endpoint, err)
 	case errors.As(err, &dns):
 		return fmt.Errorf("the host of %s is unknown: correct the address: %w", endpoint, err)
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return fmt.Errorf("%s did not answer in time: check address, network and firewall: %w", endpoint, err)
 	}
 	return fmt.Errorf("connect to %s: %w", endpoint, err)

@@ -61,6 +61,18 @@ func (t *feedTable) commit(l *Live) {
 	t.settle()
 }
 
+// adopt makes a live query known that was registered elsewhere, and calls start if its connection is still there.
+func (t *feedTable) adopt(l *Live, start func()) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.fault != nil {
+		return t.fault
+	}
+	t.lives[l.id] = l
+	start()
+	return nil
+}
+
 // publish is called by the reader, whose buffer the notification shares.
 func (t *feedTable) publish(note notification) {
 	t.mu.Lock()
@@ -86,13 +98,13 @@ func (t *feedTable) hand(l *Live, note notification) {
 	l.add(waitingEvent{note.action, note.record, note.result})
 }
 
-// remove reports whether the live query was still alive.
-func (t *feedTable) remove(id [16]byte) bool {
+// remove returns the live query if it was still alive, else nil.
+func (t *feedTable) remove(id [16]byte) *Live {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, alive := t.lives[id]
+	l := t.lives[id]
 	delete(t.lives, id)
-	return alive
+	return l
 }
 
 // fail ends every live query.

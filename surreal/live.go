@@ -44,6 +44,7 @@ type Live struct {
 	transport *transport
 	buffer    int
 	signal    chan struct{}
+	ended     chan struct{} // closed with err set
 
 	mu       sync.Mutex
 	waiting  []waitingEvent
@@ -61,7 +62,7 @@ func newLive(t *transport, buffer int) *Live {
 	if buffer <= 0 {
 		buffer = defaultBuffer
 	}
-	return &Live{transport: t, buffer: buffer, signal: make(chan struct{}, 1), place: make(map[string]int)}
+	return &Live{transport: t, buffer: buffer, signal: make(chan struct{}, 1), ended: make(chan struct{}), place: make(map[string]int)}
 }
 
 // C receives a value when events wait to be taken and when the subscription has ended. One value may stand for many
@@ -102,7 +103,7 @@ func (l *Live) Err() error {
 func (l *Live) Close(ctx context.Context) {
 	alive := l.transport.feeds.remove(l.id)
 	l.end(ErrClosed)
-	if !alive {
+	if alive == nil {
 		return
 	}
 	if _, err := l.transport.call(ctx, "kill", UUID{UUID: l.id}); err != nil {
@@ -114,6 +115,7 @@ func (l *Live) end(err error) {
 	l.mu.Lock()
 	if l.err == nil {
 		l.err = err
+		close(l.ended)
 	}
 	l.mu.Unlock()
 	l.wake()

@@ -14,6 +14,11 @@ const (
 	writeBatch = 64 << 10
 	// writeChunk is how much is handed to the kernel at once, so that progress on a slow link shows.
 	writeChunk = 32 << 10
+	// kernelBuffer is how much the kernel may hold of what was written. It is small so that a write that moves on
+	// means that the peer takes bytes.
+	kernelBuffer = 256 << 10
+	// slowestLink is the speed, in bytes a second, at which a large request is assumed to be still on its way.
+	slowestLink = 16 << 10
 )
 
 // netConn is the TCP connection below the WebSocket. It gathers frames until flush, notes when a byte last arrived,
@@ -23,6 +28,7 @@ type netConn struct {
 	stall    time.Duration
 	started  time.Time
 	lastRead atomic.Int64 // nanoseconds after started
+	excused  atomic.Int64 // until then nothing need arrive: a large request is on its way
 
 	mu        sync.Mutex
 	gathering bool
@@ -31,12 +37,24 @@ type netConn struct {
 }
 
 func newNetConn(conn net.Conn, stall time.Duration) *netConn {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(kernelBuffer)
+	}
 	return &netConn{Conn: conn, stall: stall, started: time.Now()}
 }
 
-// silence is how long ago the last byte arrived.
+// silence is for how long a byte could have arrived and none did. The server can't answer a large request before it
+// has all of it, which takes time on a slow link; a small one makes no difference.
 func (c *netConn) silence() time.Duration {
-	return time.Since(c.started) - time.Duration(c.lastRead.Load())
+	since := max(c.lastRead.Load(), c.excused.Load())
+	return max(0, time.Since(c.started)-time.Duration(since))
+}
+
+// excuse notes that so many bytes more are on their way.
+func (c *netConn) excuse(bytes int) {
+	now := int64(time.Since(c.started))
+	until := max(now, c.excused.Load()) + int64(bytes)*int64(time.Second)/slowestLink
+	c.excused.Store(min(until, now+kernelBuffer*int64(time.Second)/slowestLink))
 }
 
 func (c *netConn) Read(p []byte) (int, error) {
@@ -88,8 +106,12 @@ func (c *netConn) flush() error {
 }
 
 func (c *netConn) send() error {
+	bulky := len(c.pending) > writeChunk
 	for rest := c.pending; len(rest) > 0 && c.fault == nil; {
 		n, err := c.write(rest[:min(len(rest), writeChunk)])
+		if bulky {
+			c.excuse(n)
+		}
 		rest = rest[n:]
 		c.fault = err
 	}

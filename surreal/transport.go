@@ -113,9 +113,14 @@ func (t *transport) pong(payload string) error {
 	return nil
 }
 
-// fail ends the transport; the first reason stays. Calls in flight end with it at once.
+// fail ends the transport; the first reason stays, unless we are leaving anyway. Calls in flight end with it at once.
 func (t *transport) fail(reason error) {
 	t.failOnce.Do(func() {
+		select {
+		case <-t.closing:
+			reason = ErrClosed
+		default:
+		}
 		t.fault = reason
 		t.dead.Store(true)
 		close(t.gone)
@@ -123,6 +128,12 @@ func (t *transport) fail(reason error) {
 		t.calls.fail(reason)
 		t.feeds.fail(reason)
 	})
+}
+
+// reason is why the transport ended. It is known once dead is set.
+func (t *transport) reason() error {
+	<-t.gone
+	return t.fault
 }
 
 // lost is the reason of a transport that did not end by its own will.

@@ -138,10 +138,10 @@ func (l *loader) checkApp(e entry[rawApp]) {
 	raw, key := e.value, e.at.key
 	missing := func(name, why string) {
 		at := e.at
-		at.key = key+"."+name
+		at.key = key + "." + name
 		l.d.fault(at, "the key is missing, "+why, "add `"+name+":`")
 	}
-	has := func(name string) bool { return l.d.has(key+"."+name) }
+	has := func(name string) bool { return l.d.has(key + "." + name) }
 	relaxed := Scope(raw.Scope) == ScopeDev
 	if raw.Hosting == "external" && !has("baseUrl") {
 		missing("baseUrl", "an external app needs one")
@@ -159,7 +159,7 @@ func (l *loader) checkApp(e entry[rawApp]) {
 		switch {
 		case !has("deploy") && !relaxed:
 			at := e.at
-			at.key = key+".deploy"
+			at.key = key + ".deploy"
 			l.d.warn(at, "the key is missing, the frontend will not be deployed", "add `deploy:`, or `scope: devOnly`")
 		case has("deploy") && !has("deploy.dockerfile") && !has("deploy.static"):
 			missing("deploy.dockerfile", "a frontend is deployed from one")
@@ -186,24 +186,28 @@ func (l *loader) checkOutbox(e entry[rawApp]) {
 	}
 	if !l.d.has(key+".baseUrl") && raw.Hosting != "external" {
 		at := e.at
-		at.key = key+".baseUrl"
+		at.key = key + ".baseUrl"
 		l.d.warn(at, "the key is missing, the jobs of this backend will not run", "add `baseUrl:`, for instance http://127.0.0.1:3000")
 	}
 }
 
 // checkTables finds outbox tables that two backends of one stage would share.
 func (l *loader) checkTables() {
-	for i, e := range l.raw.Apps {
-		for _, earlier := range l.raw.Apps[:i] {
-			a, b := earlier.value, e.value
-			if a.Method == nil || b.Method == nil || a.Method.Table == "" || a.Method.Table != b.Method.Table || !Scope(a.Scope).meets(Scope(b.Scope)) {
-				continue
-			}
-			l.d.fault(l.d.at(e.at.key+".method.table"),
-				fmt.Sprintf("found the table %s, which already belongs to %s, allowed: one table for each backend", b.Method.Table, describeEntry(earlier.at)),
-				"give each backend a table of its own")
-			break
+	taken := make(map[string][]entry[rawApp])
+	for _, e := range l.raw.Apps {
+		if e.value.Method == nil || e.value.Method.Table == "" {
+			continue
 		}
+		table := e.value.Method.Table
+		for _, earlier := range taken[table] {
+			if Scope(earlier.value.Scope).meets(Scope(e.value.Scope)) {
+				l.d.fault(l.d.at(e.at.key+".method.table"),
+					fmt.Sprintf("found the table %s, which already belongs to %s, allowed: one table for each backend", table, describeEntry(earlier.at)),
+					"give each backend a table of its own")
+				break
+			}
+		}
+		taken[table] = append(taken[table], e)
 	}
 }
 

@@ -13,7 +13,11 @@ import (
 
 // decodeBudget bounds the nodes visited in one run, so that aliases of aliases
 // cannot multiply a small file into an endless one.
-const decodeBudget = 200_000
+const decodeBudget = 400_000
+
+// maxFindings bounds the findings of one run. Nobody reads more, and a file may
+// be all faults.
+const maxFindings = 1000
 
 // place is a value in a file: where it stands and which key leads to it.
 type place struct {
@@ -56,7 +60,21 @@ type ignored struct{}
 
 func (*ignored) decodeNode(*decoder, place) bool { return true }
 
-func (d *decoder) add(f Finding) { d.findings = append(d.findings, f) }
+func (d *decoder) add(f Finding) {
+	switch {
+	case d.full():
+		return
+	case len(d.findings) == maxFindings-1:
+		f = Finding{
+			Severity: SeverityError, File: f.File, Line: f.Line, Column: f.Column,
+			Message: fmt.Sprintf("found %d faults and more, the rest is not shown", maxFindings), Remedy: "correct these first",
+		}
+	}
+	d.findings = append(d.findings, f)
+}
+
+// full reports whether no more findings are taken.
+func (d *decoder) full() bool { return len(d.findings) >= maxFindings }
 
 func (d *decoder) fault(at place, message, remedy string) {
 	d.add(at.finding(SeverityError, message, remedy))
@@ -291,6 +309,9 @@ func hasPair(pairs []pair, key string) bool {
 }
 
 func (d *decoder) unknown(at place, name string, known map[string]reflect.StructField) {
+	if d.full() {
+		return
+	}
 	names := make([]string, 0, len(known))
 	for k := range known {
 		names = append(names, k)

@@ -51,9 +51,11 @@ func (o AddAPIOptions) withDefaults() AddAPIOptions {
 }
 
 func (o AddAPIOptions) check() error {
-	for name, text := range map[string]string{"name": o.Name, "spec": o.Spec, "base URL": o.BaseURL, "schema path": o.SchemaPath} {
-		if !printing(text) {
-			return fmt.Errorf("%s is empty or has a control character", name)
+	for _, option := range []struct{ name, text string }{
+		{"name", o.Name}, {"spec", o.Spec}, {"base URL", o.BaseURL}, {"schema path", o.SchemaPath},
+	} {
+		if !printing(option.text) {
+			return fmt.Errorf("%s is empty or has a control character", option.name)
 		}
 	}
 	if err := CheckTable(o.Table); err != nil {

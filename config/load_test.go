@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -337,5 +338,38 @@ func TestReportIsSortedAndComplete(t *testing.T) {
 		t.Fatalf("got %v", err)
 	} else if strings.Count(err.Error(), "\n")+1 != len(invalid.Report.Errors) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestBombs lints files that are small and would be endless if every alias and
+// merge were followed, or every fault shown.
+func TestBombs(t *testing.T) {
+	t.Parallel()
+	keys := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "k%d: 1, ", i)
+		}
+		return b.String()
+	}
+	times := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"unknown keys": keys(50000),
+		"aliases":      "schedules: {a: &a {" + keys(20000) + "}, " + times(20000, "b%d: *a, ") + "}",
+		"merges":       "schedules: {a: &a {" + keys(20000) + "}, " + times(20000, "b%d: {<<: *a}, ") + "}",
+		"merge lists":  "schedules: {a: &a {x: 1}, b: {<<: [" + strings.Repeat("*a, ", 100000) + "]}}",
+		"nested lists": "apps: {a: {type: docker, env: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "}}",
+	} {
+		path := write(t, map[string]string{"sp00ky.yml": "{" + strings.TrimSuffix(text, ", ") + "}\n"})
+		r := config.Lint(path, config.Options{Env: env(nil)})
+		if n := len(r.Findings()); n > 1000 || n == 0 && name != "nested lists" {
+			t.Errorf("%s: %d findings", name, n)
+		}
 	}
 }

@@ -78,6 +78,9 @@ func (d *decoder) pairs(src *source, n *yaml.Node) []pair {
 	seen := make(map[string]bool)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
+		if !d.spend(place{src: src, node: k}) {
+			return own
+		}
 		switch {
 		case k.Kind != yaml.ScalarNode:
 		case isMerge(k):
@@ -89,9 +92,6 @@ func (d *decoder) pairs(src *source, n *yaml.Node) []pair {
 	}
 	for _, m := range merged {
 		for _, base := range mergeBases(m) {
-			if !d.spend(place{src: src, node: n}) {
-				return own
-			}
 			for _, p := range d.pairs(src, base) {
 				if !seen[p.key.Value] {
 					seen[p.key.Value] = true

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"runtime"
 	"strings"
@@ -46,7 +47,7 @@ func Jobs(ctx context.Context, o Options) (Report, error) {
 		return Report{}, err
 	}
 	b := &jobsBench{Options: o, table: "spky_bench_" + strings.ToLower(rand.Text()[:8])}
-	b.report = Report{Count: o.Count, Concurrency: o.Concurrency, Inserters: o.Inserters, Backlog: o.Backlog, Rate: o.Rate}
+	b.report = Report{Count: o.Count, Concurrency: o.Concurrency, Inserters: o.Inserters, Batch: o.Batch, Backlog: o.Backlog, Rate: o.Rate}
 	client, hangUp, err := surreal.Connect(ctx, o.DB)
 	if err != nil {
 		return Report{}, err
@@ -114,19 +115,21 @@ func (b *jobsBench) fill(ctx context.Context) error {
 func (b *jobsBench) insert(ctx context.Context, count int, columns map[string]any) error {
 	for count > 0 {
 		n := min(count, insertBatch)
-		rows := make([]map[string]any, n)
-		for i := range rows {
-			rows[i] = map[string]any{"path": "/noop", "payload": i}
-			for k, v := range columns {
-				rows[i][k] = v
-			}
-		}
-		if err := surreal.Exec(ctx, b.client.Retrying(), "INSERT INTO `"+b.table+"` $rows RETURN NONE", map[string]any{"rows": rows}); err != nil {
+		if err := b.insertOnce(ctx, n, columns); err != nil {
 			return err
 		}
 		count -= n
 	}
 	return nil
+}
+
+func (b *jobsBench) insertOnce(ctx context.Context, n int, columns map[string]any) error {
+	rows := make([]map[string]any, n)
+	for i := range rows {
+		rows[i] = map[string]any{"path": "/noop", "payload": i}
+		maps.Copy(rows[i], columns)
+	}
+	return surreal.Exec(ctx, b.client.Retrying(), "INSERT INTO `"+b.table+"` $rows RETURN NONE", map[string]any{"rows": rows})
 }
 
 // ceiling claims and completes rows with nothing in between: no queue, no HTTP, nobody listening.
@@ -237,12 +240,8 @@ func (b *jobsBench) idle(ctx context.Context, node *ssp.Node) error {
 		return nil
 	}
 	before := node.Statements()
-	timer := time.NewTimer(b.Idle)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
+	if err := pause(ctx, b.Idle); err != nil {
+		return err
 	}
 	b.report.IdleSeconds = b.Idle.Seconds()
 	b.report.IdleStatements = float64(node.Statements()-before) / b.Idle.Seconds()

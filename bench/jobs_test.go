@@ -14,7 +14,7 @@ import (
 func TestJobsMeasuresEverythingOnARealDatabase(t *testing.T) {
 	db := devdbtest.Fresh(t)
 	report, err := bench.Jobs(t.Context(), bench.Options{
-		DB: surreal.Config{Endpoint: db.Endpoint, Namespace: db.Namespace, Database: db.Database, Username: db.User, Password: db.Password},
+		DB:    surreal.Config{Endpoint: db.Endpoint, Namespace: db.Namespace, Database: db.Database, Username: db.User, Password: db.Password},
 		Count: 300, Samples: 20, Rate: 100, Backlog: 100, Idle: time.Millisecond,
 	})
 	if err != nil {

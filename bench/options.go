@@ -18,8 +18,10 @@ type Options struct {
 	Count int
 	// Concurrency is the backend's slots. Defaults to 16, a backend's own default.
 	Concurrency int
-	// Inserters write at the same time, one row a statement. Defaults to 8.
+	// Inserters write at the same time. Defaults to 8.
 	Inserters int
+	// Batch is how many jobs one insert statement writes. Defaults to 10.
+	Batch int
 	// Rate is how many jobs a second the latency is measured at. Defaults to 20.
 	Rate float64
 	// Samples is how many jobs the latency is measured with. Defaults to 200.
@@ -36,7 +38,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Count < 0 || o.Concurrency < 0 || o.Inserters < 0 || o.Rate < 0 || o.Samples < 0 || o.Backlog < 0 {
+	if o.Count < 0 || o.Concurrency < 0 || o.Inserters < 0 || o.Batch < 0 || o.Rate < 0 || o.Samples < 0 || o.Backlog < 0 {
 		return o, errors.New("counts and rates must not be negative")
 	}
 	positive := func(v *int, otherwise int) {
@@ -47,6 +49,7 @@ func (o Options) withDefaults() (Options, error) {
 	positive(&o.Count, 5000)
 	positive(&o.Concurrency, 16)
 	positive(&o.Inserters, 8)
+	positive(&o.Batch, 10)
 	positive(&o.Samples, 200)
 	if o.Rate == 0 {
 		o.Rate = 20

@@ -12,6 +12,7 @@ type Report struct {
 	Count       int `json:"count"`
 	Concurrency int `json:"concurrency"`
 	Inserters   int `json:"inserters"`
+	Batch       int `json:"insert_batch"`
 	Backlog     int `json:"backlog"`
 
 	// Throughput is jobs from the first insert to the last success.
@@ -59,7 +60,7 @@ func spread(times []time.Duration) Spread {
 
 // Write prints the report for people.
 func (r Report) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `jobs          %d, %d slots, %d inserters, backlog %d
+	_, err := fmt.Fprintf(w, `jobs          %d, %d slots, %d inserters, %d jobs an insert, backlog %d
 throughput    %.0f jobs/s, insert to success (inserts alone %.0f/s)
 ceiling       %.0f jobs/s, bare batched claim and complete; throughput is %.2f of it
 drain         %.0f jobs/s, a backlog of the same size
@@ -68,7 +69,7 @@ bare LIVE     p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms; latency p50 is %.2f of 
 idle          %.2f statements/s over %.0f s
 heap          %.1f MiB after the run
 `,
-		r.Count, r.Concurrency, r.Inserters, r.Backlog,
+		r.Count, r.Concurrency, r.Inserters, r.Batch, r.Backlog,
 		r.Throughput, r.Inserts, r.Ceiling, r.OfCeiling, r.DrainPerSecond,
 		r.Latency.P50, r.Latency.P90, r.Latency.P99, r.Latency.Max, r.Latency.N, r.Rate,
 		r.Live.P50, r.Live.P90, r.Live.P99, r.Live.Max, r.OfLive,

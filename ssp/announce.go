@@ -3,25 +3,22 @@ package ssp
 import (
 	"time"
 
-	"sp00ky.cloud/spky/outbox"
 	"sp00ky.cloud/spky/surreal"
 )
 
-// liveStatement listens for what a lane wants to know at once: rows that become pending, and
-// requests to abort one that runs. Its condition can't fail on any row, for a condition that fails
-// would fail the writer.
+// liveStatement listens for rows that become pending. Its condition can't fail on any row, for a
+// condition that fails would fail the writer.
 func liveStatement(table string) string {
-	return "LIVE SELECT id, status, run_at, cancel_requested FROM `" + table + "` WHERE status = 'pending' OR cancel_requested != NONE"
+	return "LIVE SELECT id, run_at FROM `" + table + "` WHERE status = 'pending'"
 }
 
 type announcement struct {
-	Status    string     `json:"status"`
-	RunAt     *time.Time `json:"run_at"`
-	Cancelled *time.Time `json:"cancel_requested"`
+	RunAt *time.Time `json:"run_at"`
 }
 
 // onEvents takes what the feed announced. It is only a hint: what counts is what a claim finds.
 func (l *lane) onEvents(events []surreal.Event) {
+	l.pace.count(len(events), 0)
 	now := l.node.clock.now()
 	horizon := now.Add(l.node.cfg.SweepInterval + time.Second)
 	for _, event := range events {
@@ -40,13 +37,6 @@ func (l *lane) onEvents(events []surreal.Event) {
 }
 
 func (l *lane) announced(id surreal.RecordID, key string, row announcement, now, horizon time.Time) {
-	if row.Cancelled != nil && row.Status == string(outbox.Processing) {
-		l.abort(key)
-		return
-	}
-	if row.Status != string(outbox.Pending) {
-		return
-	}
 	runAt := now
 	if row.RunAt != nil {
 		runAt = *row.RunAt

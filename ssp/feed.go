@@ -29,12 +29,25 @@ type feed struct {
 	onGap   func()
 	metrics *feedMetrics
 
-	since    atomic.Pointer[time.Time] // when the present subscription was registered
-	mu       sync.Mutex
-	proof    time.Time // when an event must have come; zero without doubt
-	doubted  time.Time
-	changed  chan struct{} // capacity 1: proof changed
-	restarts atomic.Int64
+	since   atomic.Pointer[time.Time] // when the present subscription was registered
+	mu      sync.Mutex
+	proof   time.Time // when an event must have come; zero without doubt
+	doubted time.Time
+	changed chan struct{} // capacity 1: proof or paused changed
+	paused  atomic.Bool
+}
+
+// pause ends the subscription until pause(false).
+func (f *feed) pause(on bool) {
+	f.paused.Store(on)
+	f.poke()
+}
+
+func (f *feed) poke() {
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
 }
 
 func (f *feed) up() bool { return f.since.Load() != nil }
@@ -52,6 +65,13 @@ func (f *feed) upSince() (time.Time, bool) {
 func (f *feed) run(ctx context.Context) {
 	pause := 50 * time.Millisecond
 	for ctx.Err() == nil {
+		if f.paused.Load() {
+			select {
+			case <-ctx.Done():
+			case <-f.changed:
+			}
+			continue
+		}
 		live, err := f.live.Live(ctx, surreal.LiveConfig{Statement: f.statement, Vars: f.vars})
 		if err != nil {
 			if ctx.Err() == nil {
@@ -87,6 +107,9 @@ func (f *feed) listen(ctx context.Context, live *surreal.Live) {
 		case <-ctx.Done():
 			return
 		case <-f.changed:
+			if f.paused.Load() {
+				return
+			}
 		case <-live.C():
 			if !f.consume(live) {
 				return
@@ -129,13 +152,13 @@ func (f *feed) mayDoubt() bool {
 	return true
 }
 
+// hears says whether nothing is wrong with the feed: it is up, or meant to be down.
+func (f *feed) hears() bool { return f.up() || f.paused.Load() }
+
 // expect says that something has happened that the feed must report soon.
 func (f *feed) expect(within time.Duration) {
 	f.expectBy(time.Now().Add(within))
-	select {
-	case f.changed <- struct{}{}:
-	default:
-	}
+	f.poke()
 }
 
 func (f *feed) expectBy(at time.Time) {

@@ -131,7 +131,7 @@ func (l *lane) abort(key string) {
 func (l *lane) settled(s settlement, again time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.flights, s.key)
+	l.end(s.key)
 	if !again.IsZero() {
 		l.put(s.outcome.ID, s.key, again)
 	}

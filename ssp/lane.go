@@ -38,6 +38,7 @@ type lane struct {
 	circuit *circuit
 	feed    *feed
 	settler *settler
+	pace    pace
 	log     *slog.Logger
 	metrics *laneMetrics
 
@@ -55,13 +56,17 @@ type lane struct {
 	// more says that the database may hold due rows behind cursor that are not in the queue.
 	more     bool
 	cursor   time.Time
+	polling  bool      // the feed is paused; see pace
+	polled   time.Time // the last look, by the database's clock
 	poison   map[string]time.Time
 	suspects map[string]int64 // own rows that no flight knows: key → epoch, as the last sweep saw them
 }
 
 // A flight is a job between its claim and its settlement.
 type flight struct {
-	hint    *hint
+	hint *hint
+	// next is what was heard of the row meanwhile; it is looked at when the flight is over.
+	next    *hint
 	job     outbox.Job
 	running bool
 	slot    bool
@@ -74,11 +79,12 @@ func (l *lane) run(ctx context.Context) {
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		l.ticked.Store(time.Now().UnixNano())
+		l.steer()
 		if hints := l.take(); len(hints) > 0 {
 			l.claim(ctx, hints)
 			continue
 		}
-		if l.refill(ctx) {
+		if l.refill(ctx) || l.poll(ctx) {
 			continue
 		}
 		timer.Reset(l.pause())
@@ -114,8 +120,12 @@ func (l *lane) pause() time.Duration {
 	if l.busy >= l.backend.Concurrency || !l.node.mayClaim() {
 		return wait
 	}
+	now := l.node.clock.now()
 	if at, ok := l.queue.next(); ok {
-		wait = min(wait, at.Sub(l.node.clock.now()))
+		wait = min(wait, at.Sub(now))
+	}
+	if l.polling {
+		wait = min(wait, pollEvery-now.Sub(l.polled))
 	}
 	return max(wait, time.Millisecond)
 }
@@ -130,21 +140,34 @@ func (l *lane) offer(id surreal.RecordID, runAt time.Time) {
 
 // put is offer under l.mu. It answers true where the row was news.
 func (l *lane) put(id surreal.RecordID, key string, runAt time.Time) bool {
-	if f, ok := l.flights[key]; ok && f.running {
-		return false
-	}
 	if until, ok := l.poison[key]; ok {
 		if time.Now().Before(until) {
 			return false
 		}
 		delete(l.poison, key)
 	}
+	h := hint{id: id, key: key, runAt: runAt, from: l.node.peers.turn(key, runAt, l.node.clock.now())}
+	if f, ok := l.flights[key]; ok {
+		f.next = &h
+		return false
+	}
 	known := l.queue.has(key)
-	from := l.node.peers.turn(key, runAt, l.node.clock.now())
-	if !l.queue.add(hint{id: id, key: key, runAt: runAt, from: from}) {
+	if !l.queue.add(h) {
 		l.more = true
 	}
 	return !known
+}
+
+// end removes a flight, under l.mu.
+func (l *lane) end(key string) {
+	f, ok := l.flights[key]
+	if !ok {
+		return
+	}
+	delete(l.flights, key)
+	if f.next != nil && !l.queue.add(*f.next) {
+		l.more = true
+	}
 }
 
 // forget drops a row from the due queue.
@@ -184,6 +207,7 @@ func (l *lane) claim(ctx context.Context, hints []*hint) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	jobs, refused, err := l.table.Claim(call, l.node.cfg.ID, ids)
+	l.pace.count(0, len(jobs))
 	for _, job := range jobs {
 		l.launch(job)
 	}
@@ -208,7 +232,7 @@ func (l *lane) land(hints []*hint, refused []outbox.Refused, err error) {
 			probes = probes || ok
 			continue
 		}
-		delete(l.flights, h.key)
+		l.end(h.key)
 		l.busy--
 		l.again(h)
 	}

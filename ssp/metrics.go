@@ -14,7 +14,7 @@ type nodeMetrics struct {
 	started, succeeded, failed, retried, cancelled, released, reclaimed, lost, sweepFinds *prometheus.CounterVec
 
 	lateness, attempt    *prometheus.HistogramVec
-	circuit              *prometheus.GaugeVec
+	circuit, polling     *prometheus.GaugeVec
 	feedStarts, feedDeaf *prometheus.CounterVec
 	dbErrors             *prometheus.CounterVec
 }
@@ -44,6 +44,7 @@ func newNodeMetrics(n *Node) *nodeMetrics {
 		lateness:   histogram("job_lateness_seconds", "Time from when a job was due until its request was sent."),
 		attempt:    histogram("job_attempt_seconds", "Time that an attempt took."),
 		circuit:    register(n.registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "spky_circuit_open", Help: "1 while a backend's circuit is open."}, []string{"backend"})),
+		polling:    register(n.registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "spky_polling", Help: "1 while a backend's jobs come so fast that its table is polled and its live feed paused."}, []string{"backend"})),
 		feedStarts: counter("live_subscriptions_total", "LIVE SELECT registrations.", "table"),
 		feedDeaf:   counter("live_deaf_total", "Subscriptions found deaf and replaced.", "table"),
 		dbErrors:   counter("database_errors_total", "Failed statements, by what they were for.", "doing"),
@@ -69,6 +70,7 @@ func (m *nodeMetrics) lane(backend string) *laneMetrics {
 		c.WithLabelValues(backend) // so that a counter exists before it first counts
 	}
 	l.circuit(CircuitClosed)
+	l.polling(false)
 	return l
 }
 
@@ -119,6 +121,10 @@ func (l *laneMetrics) circuit(state CircuitState) {
 		open = 1
 	}
 	l.all.circuit.WithLabelValues(l.backend).Set(open)
+}
+
+func (l *laneMetrics) polling(on bool) {
+	l.all.polling.WithLabelValues(l.backend).Set(flag(on))
 }
 
 // feedMetrics are those of one subscription.

@@ -37,6 +37,7 @@ type Node struct {
 	metrics  *nodeMetrics
 	http     *http.Client
 	nodes    *feed // hears the node's own heartbeats
+	signals  *feed // hears what is asked of the node
 
 	lastBeat atomic.Pointer[time.Time]
 	claiming atomic.Bool // jobs may be claimed
@@ -79,6 +80,8 @@ func New(cfg Config) (*Node, error) {
 	}
 	n.nodes = n.newFeed("_00_node", "LIVE SELECT node FROM _00_node WHERE node = $node", map[string]any{"node": cfg.ID})
 	n.nodes.onEvents, n.nodes.onGap = func([]surreal.Event) {}, func() {}
+	n.signals = n.newFeed("_00_signal", signalStatement, map[string]any{"node": cfg.ID})
+	n.signals.onEvents, n.signals.onGap = n.onSignals, func() {}
 	return n, nil
 }
 
@@ -186,6 +189,7 @@ func (n *Node) operate(ctx context.Context) {
 		watchers.Go(func() error { l.feed.run(watching); return nil })
 	}
 	watchers.Go(func() error { n.nodes.run(watching); return nil })
+	watchers.Go(func() error { n.signals.run(watching); return nil })
 	watchers.Go(func() error { n.runBeats(watching); return nil })
 	watchers.Go(func() error { n.runSweeps(watching); return nil })
 	watchers.Go(func() error { n.prober.run(watching); return nil })
@@ -300,7 +304,7 @@ func (n *Node) noticeReady() {
 		return
 	}
 	for _, l := range n.lanes {
-		if !l.feed.up() || !l.swept.Load() {
+		if !l.feed.hears() || !l.swept.Load() {
 			return
 		}
 	}

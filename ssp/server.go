@@ -92,7 +92,7 @@ func (n *Node) troubles() []string {
 		found = append(found, "the schema has not been applied yet")
 	}
 	for _, l := range n.lanes {
-		if !l.feed.up() {
+		if !l.feed.hears() {
 			found = append(found, "no live feed of table "+l.table.Name()+"; jobs start by the sweep")
 		}
 		if !l.swept.Load() {

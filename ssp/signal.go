@@ -1,0 +1,41 @@
+package ssp
+
+import (
+	"context"
+	"time"
+
+	"sp00ky.cloud/spky/surreal"
+)
+
+// signalStatement listens for what is asked of this node: at present, to abort a job's request.
+const signalStatement = "LIVE SELECT id, job FROM _00_signal WHERE node = $node"
+
+const signalTimeout = 5 * time.Second
+
+// onSignals aborts the requests of jobs that somebody cancelled. A signal that gets lost costs a
+// sweep interval: the sweep reads cancel_requested too.
+func (n *Node) onSignals(events []surreal.Event) {
+	var done []surreal.RecordID
+	for _, event := range events {
+		var row struct {
+			Job surreal.RecordID `json:"job"`
+		}
+		if event.Action == "DELETE" || event.Decode(&row) != nil {
+			continue
+		}
+		done = append(done, event.Record)
+		for _, l := range n.lanes {
+			if l.backend.Table == row.Job.Table {
+				l.abort(surreal.FormatID(row.Job))
+			}
+		}
+	}
+	if len(done) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
+	defer cancel()
+	if err := surreal.Exec(ctx, n.aux.Retrying(), "DELETE $signals RETURN NONE", map[string]any{"signals": done}); err != nil {
+		n.noticeError(ctx, "signal", n.log, err) // they are forgotten with the next heartbeats
+	}
+}

@@ -205,7 +205,7 @@ func TestSlowLinkIsNotADeadLink(t *testing.T) {
 	proxy, cfg := proxied(t, testConfig(t))
 	seen := watch(&cfg)
 	c := connect(t, cfg)
-	proxy.Dribble(60_000)
+	proxy.Dribble(20_000)
 	sent := strings.Repeat("slow ", 12_000)
 	got, err := First[string](testContext(t), c, "RETURN $x", map[string]any{"x": sent})
 	if err != nil || got != sent {

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	// The shared database's process outlives the tests on purpose.
 	var ignored []goleak.Option
 	for _, function := range []string{
-		"sp00ky.cloud/spky/devdb.(*Server).wait", "sp00ky.cloud/spky/devdb.(*Server).await.func1", "os/exec.(*Cmd).Start.func2",
+		"sp00ky.cloud/spky/devdb.(*Server).wait", "sp00ky.cloud/spky/devdb.(*Server).wait.func1", "os/exec.(*Cmd).Start.func2",
 	} {
 		ignored = append(ignored, goleak.IgnoreAnyFunction(function))
 	}
@@ -84,7 +84,7 @@ func proxied(tb testing.TB, cfg Config) (*faultproxy.Proxy, Config) {
 		}
 	})
 	cfg.Endpoint = "ws://" + proxy.Addr()
-	cfg.PingInterval, cfg.PingTimeout = 200*time.Millisecond, 300*time.Millisecond
+	cfg.PingInterval, cfg.PingTimeout = 500*time.Millisecond, 2*time.Second
 	cfg.MaxBackoff = 50 * time.Millisecond
 	return proxy, cfg
 }

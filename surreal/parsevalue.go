@@ -34,7 +34,7 @@ func (p *parser) value(depth int) (any, error) {
 		return p.quoted("'")
 	case p.accept(`"`):
 		return p.quoted(`"`)
-	case len(p.rest) > 1 && (p.rest[1] == '\'' || p.rest[1] == '"'):
+	case len(p.rest) > 1 && isWordByte(p.rest[0]) && (p.rest[1] == '\'' || p.rest[1] == '"'):
 		return p.prefixed()
 	case p.accept("-Infinity"):
 		return math.Inf(-1), nil

@@ -118,5 +118,5 @@ func isObjectKey(key string) bool {
 			return false
 		}
 	}
-	return key != ""
+	return key != "" && key != "NaN" && key != "Infinity"
 }

@@ -74,6 +74,21 @@ func rows(results ...any) []any {
 
 func fake(t *testing.T, answer func(ws *fakeSocket, id uint64, method string)) Config {
 	t.Helper()
+	return fakeTB(t, answer)
+}
+
+// sendAnswer answers a request with an encoded value.
+func (s *fakeSocket) sendAnswer(id uint64, result []byte) {
+	e := encoder{}
+	e.head(majorMap, 2)
+	e.literal("id")
+	e.int(int64(id))
+	e.literal("result")
+	s.send(websocket.BinaryMessage, append(e.out, result...))
+}
+
+func fakeTB(t testing.TB, answer func(ws *fakeSocket, id uint64, method string)) Config {
+	t.Helper()
 	s := &fakeServer{answer: answer}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
@@ -82,7 +97,7 @@ func fake(t *testing.T, answer func(ws *fakeSocket, id uint64, method string)) C
 	})
 	return Config{
 		Endpoint: s.URL, Username: "u", Password: "p", MaxBackoff: 20 * time.Millisecond,
-		PingInterval: 100 * time.Millisecond, PingTimeout: 200 * time.Millisecond,
+		PingInterval: 500 * time.Millisecond, PingTimeout: 2 * time.Second,
 	}
 }
 
@@ -230,7 +245,7 @@ func TestServerThatOnlyPings(t *testing.T) {
 		}
 		ws.send(websocket.PingMessage, []byte("x"))
 	})
-	cfg.CallTimeout = 400 * time.Millisecond
+	cfg.CallTimeout, cfg.PingInterval = 400*time.Millisecond, 50*time.Millisecond
 	seen := watch(&cfg)
 	connect(t, cfg)
 	select {

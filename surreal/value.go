@@ -9,6 +9,9 @@ import (
 // RecordID is a table and a key. The key is a string, an integer, a [UUID], a []any or a map[string]any.
 type RecordID = models.RecordID
 
+// NewRecordID is the record of a table with a key.
+func NewRecordID(table string, key any) RecordID { return RecordID{Table: table, ID: key} }
+
 // UUID is SurrealDB's uuid.
 type UUID = models.UUID
 

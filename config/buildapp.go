@@ -136,37 +136,48 @@ func (l *loader) spec(p filePath) *Spec {
 // checkApp holds one app against the rules of its type.
 func (l *loader) checkApp(e entry[rawApp]) {
 	raw, key := e.value, e.at.key
-	missing := func(name, why string) {
-		at := e.at
-		at.key = key + "." + name
-		l.d.fault(at, "the key is missing, "+why, "add `"+name+":`")
-	}
 	has := func(name string) bool { return l.d.has(key + "." + name) }
-	relaxed := Scope(raw.Scope) == ScopeDev
 	if raw.Hosting == "external" && !has("baseUrl") {
-		missing("baseUrl", "an external app needs one")
+		l.lacks(e, "baseUrl", "an external app needs one")
 	}
 	switch AppKind(raw.Type) {
 	case KindBackend:
-		if !has("spec") && !relaxed {
-			missing("spec", "a backend needs an OpenAPI document")
-		}
-		if !has("method") && !relaxed {
-			missing("method", "a backend needs an outbox")
-		}
-		l.checkOutbox(e)
+		l.checkBackend(e, has)
 	case KindFrontend:
-		switch {
-		case !has("deploy") && !relaxed:
-			at := e.at
-			at.key = key + ".deploy"
-			l.d.warn(at, "the key is missing, the frontend will not be deployed", "add `deploy:`, or `scope: devOnly`")
-		case has("deploy") && !has("deploy.dockerfile") && !has("deploy.static"):
-			missing("deploy.dockerfile", "a frontend is deployed from one")
-		}
+		l.checkFrontend(e, has)
 	}
 	if AppKind(raw.Type) != KindBackend && raw.Type != "" && has("workflows") {
 		l.d.fault(l.d.at(key+".workflows"), "found workflows of an app of type "+raw.Type+", allowed: workflows of a backend", "move them to a backend")
+	}
+}
+
+// lacks reports a key that an app has to have.
+func (l *loader) lacks(e entry[rawApp], name, why string) {
+	at := e.at
+	at.key += "." + name
+	l.d.fault(at, "the key is missing, "+why, "add `"+name+":`")
+}
+
+func (l *loader) checkBackend(e entry[rawApp], has func(string) bool) {
+	if Scope(e.value.Scope) != ScopeDev {
+		if !has("spec") {
+			l.lacks(e, "spec", "a backend needs an OpenAPI document")
+		}
+		if !has("method") {
+			l.lacks(e, "method", "a backend needs an outbox")
+		}
+	}
+	l.checkOutbox(e)
+}
+
+func (l *loader) checkFrontend(e entry[rawApp], has func(string) bool) {
+	switch {
+	case !has("deploy") && Scope(e.value.Scope) != ScopeDev:
+		at := e.at
+		at.key += ".deploy"
+		l.d.warn(at, "the key is missing, the frontend will not be deployed", "add `deploy:`, or `scope: devOnly`")
+	case has("deploy") && !has("deploy.dockerfile") && !has("deploy.static"):
+		l.lacks(e, "deploy.dockerfile", "a frontend is deployed from one")
 	}
 }
 

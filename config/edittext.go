@@ -189,11 +189,12 @@ func flowEnd(src []byte, open int) (end, last int) {
 	depth := 0
 	last = open
 	for i := open; i < len(src); i++ {
-		c := src[i]
-		switch {
-		case c == '#' && i > 0 && bytes.IndexByte([]byte(" \t\r\n"), src[i-1]) >= 0:
-			for i+1 < len(src) && src[i+1] != '\n' {
-				i++
+		switch c := src[i]; {
+		case isBlank(c):
+			continue
+		case c == '#' && isBlank(src[i-1]): // never the first byte, that is a brace
+			if i = lineEndAfter(src, i); i < 0 {
+				return -1, -1
 			}
 			continue
 		case (c == '"' || c == '\'') && startsToken(src, i):
@@ -209,11 +210,20 @@ func flowEnd(src []byte, open int) (end, last int) {
 				return i, last
 			}
 		}
-		if bytes.IndexByte([]byte(" \t\r\n"), c) < 0 {
-			last = i
-		}
+		last = i
 	}
 	return -1, -1
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+// lineEndAfter returns the offset of the line end behind i, or -1.
+func lineEndAfter(src []byte, i int) int {
+	n := bytes.IndexByte(src[i:], '\n')
+	if n < 0 {
+		return -1
+	}
+	return i + n
 }
 
 // startsToken reports whether a quote at i opens a quoted text, rather than

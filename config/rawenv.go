@@ -34,14 +34,20 @@ func (r *rawEnv) both(s envSource) {
 }
 
 func (r *rawEnv) decodeNode(d *decoder, at place) bool {
+	r.add(d, at)
+	return true // what is wrong with one source does not spoil the others
+}
+
+// add reads a source, or several.
+func (r *rawEnv) add(d *decoder, at place) {
 	at.node = deref(at.node)
 	if !d.spend(at) {
-		return false
+		return
 	}
 	switch {
 	case at.node.Kind == yaml.SequenceNode:
 		for i, item := range at.node.Content {
-			r.decodeNode(d, place{src: at.src, node: item, key: joinIndex(at.key, i)})
+			r.add(d, place{src: at.src, node: item, key: joinIndex(at.key, i)})
 		}
 	case at.node.Kind == yaml.MappingNode:
 		r.mapping(d, at)
@@ -50,12 +56,10 @@ func (r *rawEnv) decodeNode(d *decoder, at place) bool {
 	default:
 		var file filePath
 		at.allow = "vault, a dotenv path, a mapping, or a list of these"
-		if !file.decodeNode(d, at) {
-			return false
+		if file.decodeNode(d, at) {
+			r.both(envSource{file: file})
 		}
-		r.both(envSource{file: file})
 	}
-	return true
 }
 
 // mapping reads the three mapping forms: sources by stage, keys of the vault,
@@ -67,7 +71,7 @@ func (r *rawEnv) mapping(d *decoder, at place) {
 	case len(pairs) > 0 && !slices.ContainsFunc(pairs, func(p pair) bool { return !isStage(p) }):
 		for _, p := range pairs {
 			var side rawEnv
-			side.decodeNode(d, place{src: p.src, node: p.value, key: joinKey(at.key, p.key.Value)})
+			side.add(d, place{src: p.src, node: p.value, key: joinKey(at.key, p.key.Value)})
 			if p.key.Value == "dev" {
 				r.dev = append(r.dev, side.dev...)
 			} else {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -53,8 +54,8 @@ func (d *decoder) check(at place, value reflect.Value, rules string) bool {
 	if err == nil {
 		return true
 	}
-	faults, ok := err.(validator.ValidationErrors)
-	if !ok || len(faults) == 0 {
+	var faults validator.ValidationErrors
+	if !errors.As(err, &faults) || len(faults) == 0 {
 		panic(fmt.Sprintf("config: rules %q: %v", rules, err))
 	}
 	tag, param := faults[0].Tag(), faults[0].Param()

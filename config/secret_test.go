@@ -41,7 +41,7 @@ func TestSecretsDoNotShow(t *testing.T) {
 			t.Errorf("the secret shows: %s", got)
 		}
 	}
-	if fmt.Sprint(s) != "***" || s.String() != "***" || string(text) != "***" || !strings.Contains(log.String(), "***") {
+	if fmt.Sprintln(s) != "***\n" || s.String() != "***" || string(text) != "***" || !strings.Contains(log.String(), "***") {
 		t.Error("the secret is not masked")
 	}
 	if s.Reveal() != "hunter2" || s.IsZero() {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -34,7 +33,7 @@ func FuzzParseDuration(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if d < 0 || d > math.MaxInt64 {
+		if d < 0 {
 			t.Errorf("%q: got %v", text, d)
 		}
 		if std, stdErr := time.ParseDuration(text); stdErr == nil && std != d {

@@ -61,7 +61,7 @@ func (d *decoder) check(at place, value reflect.Value, rules string) bool {
 	tag, param := faults[0].Tag(), faults[0].Param()
 	allowed := at.allow
 	if allowed == "" {
-		allowed = allowedText(tag, param)
+		allowed = strings.Join(strings.Fields(param), ", ") // of oneof; other rules come with a text
 	}
 	at.node = deref(at.node)
 	found := at.describe()
@@ -70,18 +70,6 @@ func (d *decoder) check(at place, value reflect.Value, rules string) bool {
 	}
 	d.fault(at, "found "+found+", allowed: "+allowed, remedyFor(at, tag, param, allowed))
 	return false
-}
-
-func allowedText(tag, param string) string {
-	switch tag {
-	case "oneof":
-		return strings.Join(strings.Fields(param), ", ")
-	case "min":
-		return "at least " + param
-	case "max":
-		return "at most " + param
-	}
-	return tag
 }
 
 func remedyFor(at place, tag, param, allowed string) string {

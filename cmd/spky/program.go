@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"sp00ky.cloud/spky/cmd/spky/internal/logging"
+	"sp00ky.cloud/spky/cmd/spky/internal/render"
+	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/surreal"
+)
+
+// A program is one invocation: what it can see of the world, and its global
+// flags.
+type program struct {
+	in       io.Reader
+	out, err io.Writer
+	env      func(name string) (string, bool)
+
+	flags globalFlags
+}
+
+// globalFlags are the flags that every command takes.
+type globalFlags struct {
+	config    string
+	db        config.Overrides
+	logFormat string
+}
+
+// run executes one command line and answers with the exit code. Whatever went
+// wrong has been printed.
+func (p *program) run(ctx context.Context, args []string) int {
+	root := newRootCommand(p)
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	cmd, err := root.ExecuteContextC(ctx)
+	return p.report(ctx, cmd, err)
+}
+
+// options are those of the configuration, as environment and flags have it.
+func (p *program) options(stage config.Stage) config.Options {
+	return config.Options{Path: p.flags.config, Env: p.env, Overrides: p.flags.db, Stage: stage}
+}
+
+// load reads the configuration of a stage. It has to exist.
+func (p *program) load(stage config.Stage) (*config.Config, error) {
+	return config.Load(p.options(stage))
+}
+
+// loadAny reads the configuration of all stages, for commands that can do with
+// flags and environment where there is no file.
+func (p *program) loadAny() (*config.Config, error) {
+	opts := p.options(config.StageAny)
+	opts.AllowMissing = p.flags.config == ""
+	return config.Load(opts)
+}
+
+// database says how to reach the configured database.
+func database(cfg *config.Config) surreal.Config {
+	db := cfg.SurrealDB
+	return surreal.Config{
+		Endpoint: db.Endpoint, Namespace: db.Namespace, Database: db.Database,
+		Username: db.Username, Password: db.Password.Reveal(),
+	}
+}
+
+// connect opens a connection for one command. The function it returns closes
+// it.
+func connect(ctx context.Context, cfg *config.Config) (*surreal.Client, func(), error) {
+	client, stop, err := surreal.Connect(ctx, database(cfg))
+	if err != nil {
+		return nil, nil, &connectError{err: err, given: cfg.SurrealDB.External}
+	}
+	return client, func() { _ = stop() }, nil // it ends without error once it was ready
+}
+
+// logger writes the log to standard error: text for people on a terminal, JSON
+// for machines, unless --log-format says which.
+func (p *program) logger(directives string) (*slog.Logger, error) {
+	format, err := p.logFormat()
+	if err != nil {
+		return nil, err
+	}
+	return logging.New(p.err, logging.Options{Directives: directives, JSON: format == "json", Color: render.Colors(p.err, p.env)})
+}
+
+func (p *program) logFormat() (string, error) {
+	format := p.flags.logFormat
+	if format == "" {
+		format, _ = p.env("SPKY_LOG_FORMAT")
+	}
+	switch format {
+	case "text", "json":
+		return format, nil
+	case "", "auto":
+		if render.IsTerminal(p.err) {
+			return "text", nil
+		}
+		return "json", nil
+	}
+	return "", usagef("--log-format is %q; allowed: text, json, auto", format)
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"sp00ky.cloud/spky/cmd/spky/internal/hint"
+	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/ssp"
+)
+
+func newRunCommand(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "run",
+		Short: "Run the jobs of a given database, as a daemon",
+		Long: `Run the jobs of a given database, as a daemon.
+
+The configuration has to be free of errors, and the database has to be named: by
+--db-url, SPKY_DB_URL, or surrealdb.hosting: external with an endpoint. Nothing
+else is started; that is what spky dev is for.
+
+Start as many as you like against one database: they share the work, and each
+takes over what a dead one held.
+
+Listening on an address that other machines can reach needs SPKY_AUTH_SECRET.
+
+SIGTERM or Ctrl-C: no more jobs are claimed, requests in flight may finish within
+shutdownGrace (30 s), the rest goes back to the queue without losing an attempt,
+and the exit code is 0. A second signal ends it at once, with 130.`,
+		Example: `  SPKY_DB_URL=ws://db:8000 SPKY_DB_USER=spky SPKY_DB_PASS=… spky run
+  spky run --db-url ws://127.0.0.1:8000 --listen 127.0.0.1:9001 --log-level info,ssp=debug`,
+		Args: takes(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runDaemon(cmd.Context()) },
+	}
+}
+
+func (p *program) runDaemon(ctx context.Context) error {
+	cfg, err := p.load(config.StageCloud)
+	if err != nil {
+		return err
+	}
+	if err := readyToRun(cfg); err != nil {
+		return err
+	}
+	log, err := p.logger(cfg.LogLevel.For(config.StageCloud))
+	if err != nil {
+		return err
+	}
+	for _, w := range cfg.Warnings {
+		log.Warn("configuration", "finding", w.String())
+	}
+	node, err := newNode(cfg, log)
+	if err != nil {
+		return err
+	}
+	return runNode(ctx, node, log)
+}
+
+// readyToRun refuses a configuration that a daemon cannot run.
+func readyToRun(cfg *config.Config) error {
+	if open := cfg.CheckExposure(); len(open) > 0 {
+		return &config.InvalidError{Report: config.Report{File: cfg.File, Parsed: true, Errors: open}}
+	}
+	if !cfg.SurrealDB.External {
+		return hint.Wrap(errors.New("run: no database is named, and a daemon starts none"),
+			"name it with --db-url or SPKY_DB_URL, or with surrealdb.endpoint and hosting: external in %s; for development, `spky dev` starts one", cfg.File)
+	}
+	if len(cfg.Runnable()) == 0 {
+		return hint.Wrap(fmt.Errorf("run: %s has no backend that takes jobs: one with method.table and baseUrl", cfg.File),
+			"`spky add api` adds one")
+	}
+	return nil
+}
+
+func newNode(cfg *config.Config, log *slog.Logger) (*ssp.Node, error) {
+	return ssp.New(ssp.Config{
+		DB: database(cfg), Backends: cfg.Runnable(), ID: cfg.NodeID, Listen: cfg.Listen,
+		AuthSecret: cfg.AuthSecret.Reveal(), ShutdownGrace: cfg.ShutdownGrace,
+		Version: buildVersion().Version, Logger: log,
+	})
+}
+
+// runNode runs a node until ctx ends, and tells when it is ready.
+func runNode(ctx context.Context, node *ssp.Node, log *slog.Logger) error {
+	ended := make(chan struct{})
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		select {
+		case <-node.Ready():
+			log.Info("ready", "node", node.ID())
+		case <-ended:
+		}
+	}()
+	err := node.Run(ctx)
+	close(ended)
+	<-told
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	return nil
+}

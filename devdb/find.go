@@ -16,16 +16,20 @@ const minNode = 20
 type Tools struct {
 	Node        string // path of node
 	NodeVersion string // for instance "v20.20.2"; empty when node did not say
+	Platform    string // what node runs on, in its words, for instance "linux-x64"; empty when node did not say
 	NPM         string // path of npm
 	Surreal     string // path of a SurrealDB binary, which devdb itself does not use
 }
+
+// askNode prints the version and the platform.
+const askNode = "process.stdout.write(process.version + ' ' + process.platform + '-' + process.arch)"
 
 // Find looks for the programs on PATH and asks node for its version.
 func Find(ctx context.Context) Tools {
 	t := Tools{Node: lookPath("node"), NPM: lookPath("npm"), Surreal: lookPath("surreal")}
 	if t.Node != "" {
-		if out, err := exec.CommandContext(ctx, t.Node, "--version").Output(); err == nil {
-			t.NodeVersion = strings.TrimSpace(string(out))
+		if out, err := exec.CommandContext(ctx, t.Node, "-e", askNode).Output(); err == nil {
+			t.NodeVersion, t.Platform, _ = strings.Cut(string(out), " ")
 		}
 	}
 	return t

@@ -20,36 +20,43 @@ const (
 	lockPoll = 100 * time.Millisecond
 )
 
-// install returns the directory of the installed host, installing it first when it is not there.
-func install(ctx context.Context, progress io.Writer) (dir string, node string, err error) {
+// installation is a host that is ready to run.
+type installation struct {
+	dir  string
+	node string
+}
+
+// install returns the installed host, installing it first when it is not there.
+func install(ctx context.Context, progress io.Writer) (installation, error) {
 	root, err := cacheRoot()
 	if err != nil {
-		return "", "", err
+		return installation{}, err
 	}
 	hash, err := hostHash()
 	if err != nil {
-		return "", "", err
+		return installation{}, err
 	}
-	dir = filepath.Join(root, "devdb-"+hash)
 	tools := Find(ctx)
-	if err := tools.check(isInstalled(dir)); err != nil {
-		return "", "", err
+	if ctx.Err() != nil {
+		return installation{}, fmt.Errorf("start the development database: %w", context.Cause(ctx))
 	}
-	if isInstalled(dir) {
-		return dir, tools.Node, nil
+	in := installation{dir: filepath.Join(root, "devdb-"+hash), node: tools.Node}
+	installed := in.complete()
+	if err := tools.check(installed); err != nil || installed {
+		return in, err
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
-		return "", "", fmt.Errorf("make the cache directory (SPKY_CACHE_DIR names another): %w", err)
+		return in, fmt.Errorf("make the cache directory (SPKY_CACHE_DIR names another): %w", err)
 	}
-	unlock, err := lockDir(ctx, dir+".lock", progress)
+	unlock, err := lockDir(ctx, in.dir+".lock", progress)
 	if err != nil {
-		return "", "", err
+		return in, err
 	}
 	defer unlock()
-	if isInstalled(dir) {
-		return dir, tools.Node, nil
+	if in.complete() {
+		return in, nil
 	}
-	return dir, tools.Node, installInto(ctx, dir, tools.NPM, progress)
+	return in, in.make(ctx, tools, progress)
 }
 
 // cacheRoot is where the host is installed: SPKY_CACHE_DIR, or spky's directory in the user's cache.
@@ -64,9 +71,14 @@ func cacheRoot() (string, error) {
 	return filepath.Join(dir, "spky"), nil
 }
 
-func isInstalled(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, marker))
-	return err == nil
+// complete reports whether the installation was finished, and nobody has taken the packages away since.
+func (in installation) complete() bool {
+	for _, name := range []string{marker, "node_modules/ws/package.json", "node_modules/@surrealdb/node/package.json"} {
+		if _, err := os.Stat(filepath.Join(in.dir, filepath.FromSlash(name))); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // lockDir waits until no other process installs.
@@ -99,27 +111,41 @@ func lockDir(ctx context.Context, path string, progress io.Writer) (unlock func(
 	}
 }
 
-// installInto starts from nothing, so that whatever an interrupted installation left cannot matter.
-func installInto(ctx context.Context, dir, npm string, progress io.Writer) error {
-	if err := os.RemoveAll(dir); err != nil {
+// make starts from nothing, so that whatever an interrupted installation left cannot matter.
+func (in installation) make(ctx context.Context, tools Tools, progress io.Writer) error {
+	if err := os.RemoveAll(in.dir); err != nil {
 		return fmt.Errorf("remove a half finished installation: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(in.dir, 0o755); err != nil {
 		return fmt.Errorf("make the installation's directory: %w", err)
 	}
-	if err := unpack(dir); err != nil {
+	if err := unpack(in.dir); err != nil {
 		return err
 	}
-	fmt.Fprintf(progress, "Installing the development database into %s (once, about 40 MB over the network) ...\n", dir)
+	fmt.Fprintf(progress, "Installing the development database into %s (once, about 70 MB over the network) ...\n", in.dir)
 	start := time.Now()
-	if err := runNPM(ctx, dir, npm, progress); err != nil {
+	if err := runNPM(ctx, in.dir, tools.NPM, progress); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, marker), nil, 0o644); err != nil {
+	in.prune(tools.Platform)
+	if err := os.WriteFile(filepath.Join(in.dir, marker), nil, 0o644); err != nil {
 		return fmt.Errorf("mark the installation as finished: %w", err)
 	}
 	fmt.Fprintf(progress, "Installed the development database in %.1f s.\n", time.Since(start).Seconds())
 	return nil
+}
+
+// prune removes the engine's builds for other platforms: 100 MB of 150. What cannot be removed does no harm.
+func (in installation) prune(platform string) {
+	builds, err := filepath.Glob(filepath.Join(in.dir, "node_modules", "@surrealdb", "node", "dist", "surrealdb-node.*.node"))
+	if err != nil || platform == "" {
+		return
+	}
+	for _, build := range builds {
+		if !strings.HasPrefix(filepath.Base(build), "surrealdb-node."+platform) {
+			_ = os.Remove(build)
+		}
+	}
 }
 
 // runNPM installs exactly what the lock file says. Peer dependencies are left out: the engine's package names the whole

@@ -23,6 +23,7 @@ type Server struct {
 	ephemeral string // directory to remove at the end; "" when the data stays
 	cmd       *exec.Cmd
 	stdin     io.Closer
+	said      chan hello // the host's first line
 	tail      *tail
 	done      chan struct{}
 
@@ -37,20 +38,19 @@ type Server struct {
 // Errors are [*MissingError], [*InstallError] and [*StartError], or of the operating system.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	cfg = cfg.withDefaults()
-	dir, node, err := install(ctx, cfg.Progress)
+	in, err := install(ctx, cfg.Progress)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, tail: newTail(cfg.Log), done: make(chan struct{})}
+	s := &Server{cfg: cfg, said: make(chan hello, 1), tail: newTail(cfg.Log), done: make(chan struct{})}
 	if err := s.place(); err != nil {
 		return nil, err
 	}
-	stdout, err := s.spawn(node, dir)
-	if err != nil {
+	if err := s.spawn(in); err != nil {
 		s.cleanUp()
 		return nil, err
 	}
-	if err := s.await(ctx, stdout); err != nil {
+	if err := s.await(ctx); err != nil {
 		s.end(err)
 		<-s.done
 		return nil, err
@@ -77,43 +77,72 @@ func (s *Server) place() error {
 }
 
 // spawn starts the host and the goroutine that waits for its end.
-func (s *Server) spawn(node, dir string) (io.Reader, error) {
-	args := []string{filepath.Join(dir, "main.mjs"), "--listen", s.cfg.Listen, "--data", s.cfg.Data}
-	if s.ephemeral != "" {
-		args = append(args, "--ephemeral")
-	}
-	if s.cfg.Sync {
-		args = append(args, "--sync")
-	}
-	cmd := exec.Command(node, args...)
-	cmd.Dir = dir
+func (s *Server) spawn(in installation) error {
+	cmd := exec.Command(in.node, s.args(in)...)
+	cmd.Dir = in.dir
 	cmd.Env = append(os.Environ(), "SPKY_DB_USER="+s.cfg.User, "SPKY_DB_PASS="+s.cfg.Password)
 	cmd.Stderr = s.tail
 	cmd.WaitDelay = time.Second
 	detach(cmd)
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return nil, fmt.Errorf("start the development database: %w", err)
+		return fmt.Errorf("start the development database: %w", err)
 	}
 	stdout, stdoutEnd := io.Pipe()
 	cmd.Stdout = stdoutEnd
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the development database: %w", err)
+		return fmt.Errorf("start the development database: %w", err)
 	}
 	s.cmd, s.stdin = cmd, stdin
-	go s.wait(stdoutEnd)
-	return stdout, nil
+	go s.wait(stdout, stdoutEnd)
+	return nil
+}
+
+func (s *Server) args(in installation) []string {
+	args := []string{filepath.Join(in.dir, "main.mjs"), "--listen", s.cfg.Listen, "--data", s.cfg.Data}
+	if s.ephemeral != "" {
+		args = append(args, "--ephemeral")
+	}
+	if s.cfg.Sync {
+		args = append(args, "--sync")
+	}
+	return args
 }
 
 // wait owns the process's end.
-func (s *Server) wait(stdout io.Closer) {
+func (s *Server) wait(stdout io.Reader, stdoutEnd io.Closer) {
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		s.listen(stdout)
+	}()
 	err := s.cmd.Wait()
-	stdout.Close()
+	stdoutEnd.Close()
+	<-read
 	s.cleanUp()
 	s.mu.Lock()
 	s.reason = s.explain(err)
 	s.mu.Unlock()
 	close(s.done)
+}
+
+// hello is the line the host prints when it is ready, or why it is not.
+type hello struct {
+	Ready  bool
+	URL    string
+	Reason Reason
+	Error  string
+}
+
+// listen takes the host's first line, and goes on reading so that the host never blocks.
+func (s *Server) listen(stdout io.Reader) {
+	lines := bufio.NewReader(stdout)
+	line, _ := lines.ReadBytes('\n')
+	var h hello
+	if err := json.Unmarshal(line, &h); err == nil {
+		s.said <- h
+	}
+	_, _ = io.Copy(io.Discard, lines)
 }
 
 // explain says why the process ended: nil when it was asked to.
@@ -140,33 +169,15 @@ func (s *Server) cleanUp() {
 	}
 }
 
-// hello is the line the host prints when it is ready, or why it is not.
-type hello struct {
-	Ready  bool
-	URL    string
-	Reason Reason
-	Error  string
-}
-
-// await reads the host's first line, then goes on reading so that the host never blocks.
-func (s *Server) await(ctx context.Context, stdout io.Reader) error {
-	said := make(chan hello, 1)
-	go func() {
-		lines := bufio.NewReader(stdout)
-		line, _ := lines.ReadBytes('\n')
-		var h hello
-		if err := json.Unmarshal(line, &h); err == nil {
-			said <- h
-		}
-		_, _ = io.Copy(io.Discard, lines)
-	}()
+// await waits for the host's first line.
+func (s *Server) await(ctx context.Context) error {
 	select {
-	case h := <-said:
+	case h := <-s.said:
 		return s.accept(h)
 	case <-s.done:
 		// Its word may have come with its end.
 		select {
-		case h := <-said:
+		case h := <-s.said:
 			return s.accept(h)
 		default:
 			return s.Err()
@@ -196,6 +207,9 @@ func (s *Server) User() string { return s.cfg.User }
 // Password is the root user's password.
 func (s *Server) Password() string { return s.cfg.Password }
 
+// DataDir is the directory of the database's files.
+func (s *Server) DataDir() string { return s.cfg.Data }
+
 // PID is the process's id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
@@ -214,8 +228,8 @@ func (s *Server) Err() error {
 var errClosed = errors.New("closed")
 
 // Close ends the database: requests in flight get a few seconds, its files are closed, and the process has ended when it
-// returns. Calling it again is harmless. The error is that of a database which had ended before it was asked to, or
-// which had to be killed.
+// returns. Calling it again, or after Kill, is harmless. The error is that of a database which had ended before it was
+// asked to, or which did not end in [Config.StopTimeout] and was killed.
 func (s *Server) Close() error {
 	s.ask(errClosed)
 	s.stdin.Close()
@@ -223,7 +237,10 @@ func (s *Server) Close() error {
 	defer timer.Stop()
 	select {
 	case <-s.done:
-		return s.Err()
+		if err := s.Err(); !errors.Is(err, ErrKilled) {
+			return err
+		}
+		return nil
 	case <-timer.C:
 	}
 	_ = s.cmd.Process.Kill()

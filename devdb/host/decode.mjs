@@ -118,6 +118,7 @@ function simple(b, at, h) {
 		case 21:
 			return true;
 		case 22:
+		case 23: // undefined, which the engine reads as NULL, too
 			return null;
 		case 25:
 			return half(b.readUInt16BE(at + 1));

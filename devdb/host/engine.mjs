@@ -10,19 +10,27 @@ import { build } from "./request.mjs";
 /** The native module, taken without the package's JavaScript, which would need the whole JavaScript SDK beside it. */
 const BINARIES = fileURLToPath(new URL("./node_modules/@surrealdb/node/dist/", import.meta.url));
 
-/** What the engine is told to allow: everything, like `surreal start --allow-all`. */
-const OPTIONS = Object.freeze({ capabilities: true });
+/**
+ * What the engine may do: what a server may when nothing is said. Functions yes; network access, scripting and
+ * experiments no, so that what works here works there.
+ */
+const OPTIONS = Object.freeze({});
 
 /**
  * What the engine reads from the environment when it loads; a value that is set already is left alone.
  *
  * Functions that call each other take stack: with the default of 2 MiB the process dies of some 300 calls, with this of
- * some 10,000. (The engine has no limit of its own; one that never ends kills a real server, too.) The block cache would
- * otherwise grow to half of the machine's memory.
+ * some 10,000. (The engine has no limit of its own; one that never ends kills a real server, too.)
+ *
+ * The sizes would otherwise follow the machine's memory, up to a cache of half of it. To learn that size, the engine
+ * reads what /proc says of every process, several times: seconds on a busy machine.
  */
 const ENVIRONMENT = Object.freeze({
 	RUST_MIN_STACK: String(64 << 20),
 	SURREAL_ROCKSDB_BLOCK_CACHE_SIZE: String(512 << 20),
+	SURREAL_ROCKSDB_WRITE_BUFFER_SIZE: String(64 << 20),
+	SURREAL_ROCKSDB_MAX_WRITE_BUFFER_NUMBER: "4",
+	SURREAL_ROCKSDB_COMPACTION_READAHEAD_SIZE: String(4 << 20),
 });
 
 /**

@@ -24,9 +24,9 @@ try {
 	await main();
 } catch (err) {
 	const known = err instanceof StartError;
-	const message = known ? err.message : String(/** @type {any} */ (err)?.stack ?? err);
-	console.error(`devdb: ${message}`);
-	say({ ready: false, reason: known ? err.reason : "engine", error: message });
+	// A fault of the program needs its stack; what a person can mend needs only the remedy.
+	if (!known) console.error("devdb: start:", err);
+	say({ ready: false, reason: known ? err.reason : "engine", error: String(/** @type {any} */ (err)?.message ?? err) });
 	process.exit(1);
 }
 

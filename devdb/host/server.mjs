@@ -6,12 +6,21 @@ import { Session } from "./session.mjs";
 /** Largest WebSocket message, as in a SurrealDB server. */
 const MAX_MESSAGE = 128 << 20;
 
+/** A client that writes 4 KiB a frame, as Go's usually do, sends the largest message in an eighth of this. */
+const MAX_FRAGMENTS = 256 << 10;
+
 const GOING_AWAY = 1001;
 
 /** The listening side: a port for HTTP and WebSocket. */
 export class Server {
 	#http = createServer();
-	#sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE, perMessageDeflate: false, clientTracking: false });
+	#sockets = new WebSocketServer({
+		noServer: true,
+		clientTracking: false,
+		maxPayload: MAX_MESSAGE,
+		maxFragments: MAX_FRAGMENTS,
+		perMessageDeflate: false,
+	});
 	/** @type {Map<import("ws").WebSocket, Promise<void>>} open sockets, and the end of each */
 	#open = new Map();
 

@@ -16,6 +16,8 @@ const CHANGES = new Set([...IDENTITY, "use", "let", "set", "unset"]);
 /** Asks the engine who the session is. `$session` is protected: no client can set it. It has `tk` when signed in. */
 const WHO = "RETURN $session";
 
+const USE_ATTEMPTS = 20;
+
 const NO_ARGUMENTS = cbor.array([]);
 
 /**
@@ -117,14 +119,14 @@ export class Session {
 		}
 		if (!(session.get("tk") instanceof Map)) return false;
 		const use = this.#chosen.replay(session.get("ns"), session.get("db"));
-		if (use) await this.#engine.call(this.name, "use", use);
+		if (use) await this.#select(use);
 		this.#chosen = new Choice();
 		return true;
 	}
 
 	/**
 	 * An anonymous `use` is kept back: the engine would create the namespace and the database for anyone. A signed in
-	 * one goes to the engine, unless it would make it panic.
+	 * one goes to the engine, unless it would make it panic, and written anew, so that the engine reads what was judged.
 	 *
 	 * @param {Buffer} params
 	 */
@@ -135,10 +137,23 @@ export class Session {
 			if (value != null && typeof value !== "string") throw invalidParams(`Expected ${name} to be string`);
 		}
 		if (!this.#authenticated) return { failed: false, cbor: this.#chosen.use(ns, db) };
-		if (typeof db === "string" && typeof ns !== "string" && (ns === null || !(await this.#state()).has("ns"))) {
+		if (typeof db === "string" && typeof ns !== "string" && (ns === null || typeof (await this.#state()).get("ns") !== "string")) {
 			throw invalidParams("Expected a namespace before a database");
 		}
-		return this.#engine.call(this.name, "use", params);
+		return this.#select(cbor.array([choice(ns), choice(db)]));
+	}
+
+	/**
+	 * Clients that use a new namespace at the same time create it at the same time. All but one conflict, and nobody
+	 * expects that of `use`.
+	 *
+	 * @param {Buffer} params
+	 */
+	async #select(params) {
+		for (let attempt = 1; ; attempt++) {
+			const answer = await this.#engine.call(this.name, "use", params);
+			if (!answer.failed || attempt === USE_ATTEMPTS || !answer.cbor.includes("can be retried")) return answer;
+		}
 	}
 
 	/** @returns {Promise<Map<string, unknown>>} `$session` */
@@ -195,4 +210,9 @@ class Choice {
 /** @param {any} value */
 function optional(value) {
 	return typeof value === "string" ? cbor.text(value) : cbor.NONE;
+}
+
+/** @param {any} value */
+function choice(value) {
+	return value === null ? cbor.NULL : optional(value);
 }

@@ -94,7 +94,7 @@ func decodeJob(raw surreal.Result) (Job, error) {
 	}
 	job := Job{
 		ID: row.ID, Epoch: row.Epoch, Payload: row.Payload, DueAt: row.DueAt,
-		Retries: integer(row.Retries, 0), MaxRetries: integer(row.Max, DefaultAttempts), Timeout: integer(row.Timeout, 0),
+		Retries: max(integer(row.Retries, 0), 0), MaxRetries: integer(row.Max, DefaultAttempts), Timeout: integer(row.Timeout, 0),
 	}
 	job.Path, _ = row.Path.(string)
 	job.Strategy, _ = row.Strategy.(string)

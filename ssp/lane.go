@@ -3,6 +3,7 @@ package ssp
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,8 +24,10 @@ const (
 	idleTick = time.Second
 	// callTimeout bounds a statement that must not be given up in the middle of a shutdown.
 	callTimeout = 10 * time.Second
-	// quarantine is how long a row that the database refuses to let us claim is left alone.
-	quarantine = 30 * time.Second
+	// unclaimable is for how long a row must have been due for a failed claim to mean more than that
+	// another node was faster; quarantine is how long such a row is left alone, until its time changes.
+	unclaimable = 5 * time.Second
+	quarantine  = 30 * time.Second
 	// secondLook is when a hint is tried once more that was claimed a little early.
 	secondLook = 50 * time.Millisecond
 )
@@ -58,8 +61,17 @@ type lane struct {
 	cursor   time.Time
 	polling  bool      // the feed is paused; see pace
 	polled   time.Time // the last look, by the database's clock
-	poison   map[string]time.Time
+	poison   map[string]poison
 	suspects map[string]int64 // own rows that no flight knows: key → epoch, as the last sweep saw them
+}
+
+// A poison is a row that is listed as due and can't be claimed: because the database refuses the
+// write, or because somebody wrote a time into it that its state contradicts.
+type poison struct{ runAt, until time.Time }
+
+// forgive forgets quarantines that are over, under l.mu.
+func (l *lane) forgive() {
+	maps.DeleteFunc(l.poison, func(_ string, p poison) bool { return !time.Now().Before(p.until) })
 }
 
 // A flight is a job between its claim and its settlement.
@@ -140,11 +152,8 @@ func (l *lane) offer(id surreal.RecordID, runAt time.Time) {
 
 // put is offer under l.mu. It answers true where the row was news.
 func (l *lane) put(id surreal.RecordID, key string, runAt time.Time) bool {
-	if until, ok := l.poison[key]; ok {
-		if time.Now().Before(until) {
-			return false
-		}
-		delete(l.poison, key)
+	if p, ok := l.poison[key]; ok && p.runAt.Equal(runAt) && time.Now().Before(p.until) {
+		return false
 	}
 	h := hint{id: id, key: key, runAt: runAt, from: l.node.peers.turn(key, runAt, l.node.clock.now())}
 	if f, ok := l.flights[key]; ok {
@@ -222,7 +231,9 @@ func (l *lane) land(hints []*hint, refused []outbox.Refused, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range refused {
-		l.poison[surreal.FormatID(r.ID)] = time.Now().Add(quarantine)
+		if f, ok := l.flights[surreal.FormatID(r.ID)]; ok && f.hint != nil {
+			l.poison[f.hint.key] = poison{runAt: f.hint.runAt, until: time.Now().Add(quarantine)}
+		}
 		l.log.Error("a job can't be claimed; it is left alone for a while", "job", surreal.FormatID(r.ID), "error", r.Err, "quarantine", quarantine)
 	}
 	probes := false
@@ -234,7 +245,9 @@ func (l *lane) land(hints []*hint, refused []outbox.Refused, err error) {
 		}
 		l.end(h.key)
 		l.busy--
-		l.again(h)
+		if err == nil {
+			l.again(h)
+		}
 	}
 	if err != nil {
 		l.more, l.cursor = true, time.Time{}
@@ -248,6 +261,10 @@ func (l *lane) land(hints []*hint, refused []outbox.Refused, err error) {
 // database's clock may differ by the error of a measurement.
 func (l *lane) again(h *hint) {
 	now := l.node.clock.now()
+	if now.Sub(h.runAt) > unclaimable {
+		l.poison[h.key] = poison{runAt: h.runAt, until: time.Now().Add(quarantine)}
+		return
+	}
 	if h.looked || now.Sub(h.runAt) > secondLook {
 		return
 	}
@@ -278,6 +295,7 @@ func (l *lane) refill(ctx context.Context) bool {
 func (l *lane) merge(rows []outbox.Due, after time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.forgive()
 	l.more = false // put says otherwise where the queue is full
 	news := 0
 	for _, row := range rows {

@@ -144,10 +144,14 @@ func (t *Table) encode(o Outcome) map[string]any {
 	return args
 }
 
-// clean cuts a text at maxReason bytes and makes it UTF-8.
+// cutMark ends a text that was longer.
+const cutMark = " … (cut)"
+
+// clean makes a text UTF-8 and cuts it, the mark included, at maxReason bytes.
 func clean(text string) string {
-	if len(text) > maxReason {
-		text = text[:maxReason] + " … (cut)"
+	text = strings.ToValidUTF8(text[:min(len(text), 2*maxReason)], "\uFFFD") // which may triple it
+	if len(text) <= maxReason {
+		return text
 	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return strings.ToValidUTF8(text[:maxReason-len(cutMark)], "") + cutMark
 }

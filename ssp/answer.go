@@ -2,6 +2,7 @@ package ssp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,6 +141,10 @@ func readResult(body io.Reader) (any, error) {
 }
 
 func readReason(resp *http.Response, code int) (string, error) {
+	if code == http.StatusSwitchingProtocols {
+		// Its body is the bare connection, which no context ends: reading it could take for ever.
+		return "the backend wants to switch protocols, which nobody asked for", nil
+	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReason))
 	if err != nil {
 		return "", err
@@ -150,7 +155,7 @@ func readReason(resp *http.Response, code int) (string, error) {
 		text = strings.TrimSpace(fmt.Sprintf("redirect to %.500q is not followed. %s", resp.Header.Get("Location"), text))
 	}
 	if strings.TrimSpace(text) == "" {
-		text = http.StatusText(code)
+		text = cmp.Or(http.StatusText(code), fmt.Sprintf("the backend answered %d", code))
 	}
 	return text, nil
 }
@@ -161,8 +166,8 @@ func discard(body io.Reader) {
 
 // retryAfter reads the header of that name: seconds, or a date.
 func retryAfter(value string, now time.Time) time.Duration {
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter) //nolint:gosec // 31 bits
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter) //nolint:gosec // 31 bits, the largest such number where it has more
 	}
 	if at, err := http.ParseTime(value); err == nil {
 		return min(max(at.Sub(now), 0), maxRetryAfter)

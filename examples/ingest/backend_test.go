@@ -42,7 +42,7 @@ func newBackend(tb testing.TB) *backend {
 	})
 	b := &backend{tb: tb, client: client, target: target}
 	b.applySchema()
-	server := httptest.NewServer(newServer(client, testToken, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(newServer(&store{client: client, table: "job"}, testToken, slog.New(slog.DiscardHandler)))
 	tb.Cleanup(server.Close)
 	b.url = server.URL
 	return b

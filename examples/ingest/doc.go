@@ -14,6 +14,7 @@
 //	SPKY_DB_NAME      its name; main
 //	SPKY_DB_USER      a system user who may write; root
 //	SPKY_DB_PASS      his password; root
+//	SPKY_OUTBOX_TABLE the table that the jobs come from; job
 //
 // What makes it a good backend of jobs, which run at least once: a job that runs again finds what it
 // wrote before and writes the same rows; it says with its status code whether trying again makes

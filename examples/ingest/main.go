@@ -51,7 +51,7 @@ func run(ctx context.Context, env func(string) string, log *slog.Logger) error {
 	all.Go(func() error { return client.Run(connected) })
 	all.Go(func() error {
 		defer hangUp()
-		return serve(ctx, listener, newServer(client, cfg.token, log), log)
+		return serve(ctx, listener, newServer(&store{client: client, table: cfg.table}, cfg.token, log), log)
 	})
 	return all.Wait()
 }

@@ -25,8 +25,8 @@ type server struct {
 }
 
 // newServer makes the handler of all routes. Every request but the health check has to bring token.
-func newServer(client *surreal.Client, token string, log *slog.Logger) http.Handler {
-	s := &server{store: &store{client: client}, token: sha256.Sum256([]byte(token)), log: log}
+func newServer(store *store, token string, log *slog.Logger) http.Handler {
+	s := &server{store: store, token: sha256.Sum256([]byte(token)), log: log}
 	mux := http.NewServeMux()
 	mux.Handle("POST /documents/index", s.job(s.index))
 	mux.Handle("POST /documents/summary", s.job(s.summary))

@@ -150,7 +150,7 @@ func TestProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	backends := cfg.Runnable()
-	if len(backends) != 1 || backends[0].Table != outboxTable {
+	if len(backends) != 1 || backends[0].Table != "job" {
 		t.Fatalf("backends that take jobs: %+v", backends)
 	}
 	if got := backends[0].Env["API_AUTH_TOKEN"].Reveal(); got != backends[0].AuthToken.Reveal() {

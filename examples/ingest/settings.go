@@ -12,13 +12,16 @@ import (
 type settings struct {
 	listen string
 	token  string
-	db     surreal.Config
+	// table is the outbox that the jobs come from.
+	table string
+	db    surreal.Config
 }
 
 func readSettings(env func(string) string) (settings, error) {
 	c := settings{
 		listen: net.JoinHostPort(cmp.Or(env("HOST"), "127.0.0.1"), cmp.Or(env("PORT"), "3660")),
 		token:  env("API_AUTH_TOKEN"),
+		table:  cmp.Or(env("SPKY_OUTBOX_TABLE"), "job"),
 		db: surreal.Config{
 			Endpoint:  cmp.Or(env("SPKY_DB_URL"), env("SPKY_DB_WS"), "ws://127.0.0.1:8666"),
 			Namespace: cmp.Or(env("SPKY_DB_NS"), "main"),

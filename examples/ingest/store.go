@@ -22,12 +22,11 @@ var (
 	pagesStatement string
 )
 
-// outboxTable is the table that this backend's jobs come from.
-const outboxTable = "job"
-
 // A store keeps documents in the database.
 type store struct {
 	client *surreal.Client
+	// table is the outbox that the jobs come from.
+	table string
 }
 
 // owner is the user to whom a job is assigned, nil for nobody.
@@ -36,8 +35,8 @@ func (s *store) owner(ctx context.Context, job string) (*surreal.RecordID, error
 		return nil, nil //nolint:nilnil // nobody is an owner too
 	}
 	id, err := surreal.ParseID(job)
-	if err != nil || id.Table != outboxTable {
-		return nil, badRequest(fmt.Sprintf("Spky-Job-Id %q is no job of table %s", job, outboxTable))
+	if err != nil || id.Table != s.table {
+		return nil, badRequest(fmt.Sprintf("Spky-Job-Id %q is no job of table %s", job, s.table))
 	}
 	owner, err := surreal.First[*surreal.RecordID](ctx, s.client, ownerStatement, map[string]any{"job": id})
 	if err != nil {

@@ -122,13 +122,13 @@ func extract(content string, n int) []string {
 	return picked
 }
 
-// sentences are those of a text, each on one line.
+// sentences are those of a text, each on one line. A colon or semicolon ends one too: poets write few full stops.
 func sentences(content string) []string {
 	var all []string
 	var held []string
 	for field := range strings.FieldsSeq(content) {
 		held = append(held, field)
-		if strings.ContainsAny(field[len(field)-1:], ".?!") {
+		if strings.ContainsAny(field[len(field)-1:], ".?!;:") {
 			all = append(all, strings.Join(held, " "))
 			held = nil
 		}

@@ -8,8 +8,8 @@ import (
 
 func TestSentences(t *testing.T) {
 	t.Parallel()
-	got := sentences("One is\nhere. Is two? Three!\n\nAnd an end without")
-	if want := []string{"One is here.", "Is two?", "Three!", "And an end without"}; !slices.Equal(got, want) {
+	got := sentences("One is\nhere: is two? Three!\n\nAnd an end without")
+	if want := []string{"One is here:", "is two?", "Three!", "And an end without"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -103,6 +103,7 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 func BenchmarkDecode(b *testing.B) {
+	fields := new(fieldCache)
 	raw, err := Marshal(benchRows(50))
 	if err != nil {
 		b.Fatal(err)
@@ -112,7 +113,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.SetBytes(int64(len(raw)))
 		for b.Loop() {
 			var list []jobRow
-			if err := unmarshal(raw, &list); err != nil {
+			if err := unmarshal(raw, &list, fields); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -122,7 +123,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.SetBytes(int64(len(raw)))
 		for b.Loop() {
 			var list any
-			if err := unmarshal(raw, &list); err != nil {
+			if err := unmarshal(raw, &list, fields); err != nil {
 				b.Fatal(err)
 			}
 		}

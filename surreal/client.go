@@ -41,6 +41,8 @@ type Client struct {
 	closed  bool
 	changed chan struct{} // closed and replaced when current or closed changes
 
+	loud time.Time // when refused credentials were last logged; Run's alone
+
 	ready     chan struct{}
 	readyOnce sync.Once
 	failed    chan error // the first attempt's error, for Connect
@@ -52,7 +54,6 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("configure SurrealDB client: %w", err)
 	}
-	raiseLimits()
 	return &Client{
 		cfg:     cfg,
 		changed: make(chan struct{}),
@@ -128,7 +129,7 @@ func (c *Client) Version(ctx context.Context) (version string, err error) {
 		if err != nil {
 			return err
 		}
-		return unmarshal(answer, &version)
+		return unmarshal(answer, &version, &c.pools.fields)
 	})
 	return version, err
 }
@@ -172,7 +173,7 @@ func (c *Client) run(ctx context.Context, t *transport, surql string, vars map[s
 	if err != nil {
 		return nil, c.count(0, err)
 	}
-	results, err := parseRows(answer)
+	results, err := parseRows(answer, &c.pools.fields)
 	if err != nil {
 		err = fmt.Errorf("query: %w", err)
 	}

@@ -1,6 +1,7 @@
 package surreal
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,6 +39,8 @@ type Config struct {
 	Logger *slog.Logger
 	// OnState is called from Run's goroutine after each connect and disconnect. It must not block. Defaults to nothing.
 	OnState func(State)
+
+	tls *tls.Config // for tests; nil trusts the system's authorities
 }
 
 const defaultMaxMessage = 128 << 20

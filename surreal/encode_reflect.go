@@ -117,7 +117,7 @@ func (e *encoder) typedMap(v reflect.Value, depth int) error {
 
 // record encodes a struct as an object.
 func (e *encoder) record(v reflect.Value, depth int) error {
-	fields := e.fields.of(v.Type())
+	fields := e.fields.of(v.Type()).list
 	if len(fields) == 0 && v.NumField() > 0 {
 		return fmt.Errorf("a %s has no exported field", v.Type())
 	}

@@ -301,7 +301,7 @@ func anyValue(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(append(plain,
 		rapid.SliceOfN(anyValue(depth-1), 0, 4).AsAny(),
 		rapid.MapOfN(rapid.String(), anyValue(depth-1), 0, 4).AsAny(),
-		rapid.Custom(func(t *rapid.T) any { return anyID(depth-1).Draw(t, "id") }),
+		rapid.Custom(func(t *rapid.T) any { return anyID(anyValue(depth-1)).Draw(t, "id") }),
 	)...)
 }
 
@@ -311,15 +311,15 @@ func anyUUID(t *rapid.T) UUID {
 	return u
 }
 
-// anyID generates record ids of every kind.
-func anyID(depth int) *rapid.Generator[RecordID] {
+// anyID generates record ids of every kind, with such values in arrays and objects.
+func anyID(value *rapid.Generator[any]) *rapid.Generator[RecordID] {
 	tricky := rapid.StringOfN(rapid.RuneFrom([]rune("aZ09_-e.:`'\"\\⟨⟩ \x00\x01\b\t\n\v\f\r\x7f\u0085é😀")), 1, 9, -1)
 	words := rapid.SampledFrom([]string{"true", "none", "NULL", "NaN", "Infinity", "infinity", "_", "1_0", "1e5", "9ab", "select", "u", "00", "1.5", "rand()", "-1"})
 	name := rapid.OneOf(tricky, words, rapid.StringN(1, 9, -1), rapid.StringMatching(`[a-z][a-z0-9_]{0,8}`))
 	return rapid.Custom(func(t *rapid.T) RecordID {
 		key := rapid.OneOf(
 			name.AsAny(), rapid.Int64().AsAny(), rapid.Custom(func(t *rapid.T) any { return anyUUID(t) }),
-			rapid.SliceOfN(anyValue(depth), 0, 4).AsAny(), rapid.MapOfN(rapid.OneOf(name, rapid.String()), anyValue(depth), 0, 4).AsAny(),
+			rapid.SliceOfN(value, 0, 4).AsAny(), rapid.MapOfN(rapid.OneOf(name, rapid.String()), value, 0, 4).AsAny(),
 		).Draw(t, "key")
 		return RecordID{Table: name.Draw(t, "table"), ID: key}
 	})

@@ -20,7 +20,7 @@ func requestError(fault []byte) *QueryError {
 		Kind    string `cbor:"kind"`
 		Details any    `cbor:"details"`
 	}
-	if err := unmarshal(fault, &wire); err != nil {
+	if err := unmarshal(fault, &wire, nil); err != nil {
 		return &QueryError{Statement: -1, Message: "undecodable error: " + err.Error()}
 	}
 	return &QueryError{Statement: -1, Message: wire.Message, Kind: wire.Kind, Details: wire.Details, Code: wire.Code}

@@ -1,6 +1,7 @@
 package surreal
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -21,6 +22,23 @@ func (f field) value(v reflect.Value) (reflect.Value, bool) {
 	return value, err == nil && !(f.omitEmpty && isEmpty(value))
 }
 
+// reach finds the field to set it, making embedded structs that are not there.
+func (f field) reach(v reflect.Value) (reflect.Value, error) {
+	for i, x := range f.index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() && !v.CanSet() {
+				return v, fmt.Errorf("the embedded %s is nil and hidden", v.Type())
+			}
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(x)
+	}
+	return v, nil
+}
+
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -35,13 +53,56 @@ func isEmpty(v reflect.Value) bool {
 // fieldCache remembers the fields of struct types, which never change.
 type fieldCache struct{ known sync.Map }
 
-func (c *fieldCache) of(t reflect.Type) []field {
-	if known, ok := c.known.Load(t); ok {
-		return known.([]field)
+// of works on a nil cache too, which remembers nothing.
+func (c *fieldCache) of(t reflect.Type) *fieldSet {
+	if c == nil {
+		return newFieldSet(fieldsOf(t))
 	}
-	fields := fieldsOf(t)
-	c.known.Store(t, fields)
-	return fields
+	if known, ok := c.known.Load(t); ok {
+		return known.(*fieldSet)
+	}
+	set := newFieldSet(fieldsOf(t))
+	c.known.Store(t, set)
+	return set
+}
+
+// fieldSet is a struct's fields, to be found by name.
+type fieldSet struct {
+	list   []field
+	exact  map[string]int
+	folded map[string]int // by name in lower case; the first of several
+}
+
+func newFieldSet(list []field) *fieldSet {
+	set := &fieldSet{list: list, exact: make(map[string]int, len(list)), folded: make(map[string]int, len(list))}
+	for i, f := range list {
+		set.exact[f.name] = i
+		folded := strings.ToLower(f.name)
+		if _, taken := set.folded[folded]; !taken {
+			set.folded[folded] = i
+		}
+	}
+	return set
+}
+
+// find looks for the field of a key: exactly, or without regard to the case of ASCII letters.
+func (s *fieldSet) find(key []byte) (field, bool) {
+	i, ok := s.exact[string(key)]
+	if !ok {
+		var lower [64]byte
+		n := copy(lower[:], key)
+		for j, c := range lower[:n] {
+			if c >= 'A' && c <= 'Z' {
+				lower[j] = c + 'a' - 'A'
+			}
+		}
+		i, ok = s.folded[string(lower[:n])]
+		ok = ok && n == len(key)
+	}
+	if !ok {
+		return field{}, false
+	}
+	return s.list[i], true
 }
 
 // fieldsOf follows encoding/json: embedded structs stand in for their fields unless a tag names them, and of two

@@ -18,10 +18,12 @@ type Event struct {
 	Record RecordID
 	// Result is what the live query selects of the record, undecoded.
 	Result cbor.RawMessage
+
+	fields *fieldCache
 }
 
-// Decode decodes what the live query selected.
-func (e Event) Decode(into any) error { return unmarshal(e.Result, into) }
+// Decode decodes what the live query selected, as [Unmarshal] does.
+func (e Event) Decode(into any) error { return Result{e.Result, e.fields}.Decode(into) }
 
 // LiveConfig is a live query.
 type LiveConfig struct {
@@ -43,6 +45,7 @@ type Live struct {
 	id        [16]byte
 	transport *transport
 	buffer    int
+	fields    *fieldCache
 	signal    chan struct{}
 	ended     chan struct{} // closed with err set
 
@@ -62,7 +65,13 @@ func newLive(t *transport, buffer int) *Live {
 	if buffer <= 0 {
 		buffer = defaultBuffer
 	}
-	return &Live{transport: t, buffer: buffer, signal: make(chan struct{}, 1), ended: make(chan struct{}), place: make(map[string]int)}
+	live := &Live{
+		transport: t, buffer: buffer, signal: make(chan struct{}, 1), ended: make(chan struct{}), place: make(map[string]int),
+	}
+	if t != nil {
+		live.fields = &t.pools.fields
+	}
+	return live
 }
 
 // C receives a value when events wait to be taken and when the subscription has ended. One value may stand for many
@@ -82,8 +91,8 @@ func (l *Live) Take() (events []Event, overflow bool) {
 	l.mu.Unlock()
 	events = make([]Event, 0, len(waiting))
 	for _, w := range waiting {
-		event := Event{Action: w.action, Result: w.result}
-		if len(w.record) > 0 && unmarshal(w.record, &event.Record) != nil {
+		event := Event{Action: w.action, Result: w.result, fields: l.fields}
+		if len(w.record) > 0 && unmarshal(w.record, &event.Record, l.fields) != nil {
 			overflow = true // something changed that can't be named
 			continue
 		}

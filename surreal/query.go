@@ -13,6 +13,8 @@ import (
 type Result struct {
 	// Raw is undecoded.
 	Raw cbor.RawMessage
+
+	fields *fieldCache
 }
 
 // Decode decodes the result, as [Unmarshal] does. A list of rows goes into a slice; what has no place there gives an
@@ -21,11 +23,14 @@ func (r Result) Decode(into any) error {
 	if len(r.Raw) == 0 {
 		return errors.New("decode: the result is empty")
 	}
-	return unmarshal(r.Raw, into)
+	return unmarshal(r.Raw, into, r.fields)
 }
 
 // IsNone reports that the statement returned NONE or NULL.
-func (r Result) IsNone() bool { return isNone(r.Raw) }
+func (r Result) IsNone() bool {
+	c := cursor{data: r.Raw}
+	return c.isNull()
+}
 
 // Results are the statements' results in the order of the request. BEGIN and COMMIT have results too, NONE.
 type Results []Result
@@ -97,7 +102,7 @@ func endsInCommit(surql string) bool {
 }
 
 // parseRows splits the answer to a query into its statements' results, or gives the cause of its failure.
-func parseRows(answer []byte) (Results, error) {
+func parseRows(answer []byte, fields *fieldCache) (Results, error) {
 	c := cursor{data: answer}
 	major, count, indefinite, err := c.head()
 	if err != nil {
@@ -120,7 +125,7 @@ func parseRows(answer []byte) (Results, error) {
 			cause = worse(cause, r.fault(n))
 			continue
 		}
-		results = append(results, Result{r.result})
+		results = append(results, Result{r.result, fields})
 	}
 	if cause != nil {
 		return nil, cause
@@ -157,14 +162,14 @@ func parseRow(c *cursor) (row, error) {
 
 func (r row) fault(statement int) *QueryError {
 	e := &QueryError{Statement: statement}
-	if err := unmarshal(r.result, &e.Message); err != nil || e.Message == "" {
+	if err := unmarshal(r.result, &e.Message, nil); err != nil || e.Message == "" {
 		e.Message = "the statement failed without a message"
 	}
 	if len(r.kind) > 0 {
-		_ = unmarshal(r.kind, &e.Kind)
+		_ = unmarshal(r.kind, &e.Kind, nil)
 	}
 	if len(r.details) > 0 {
-		_ = unmarshal(r.details, &e.Details)
+		_ = unmarshal(r.details, &e.Details, nil)
 	}
 	return e
 }

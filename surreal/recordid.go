@@ -34,9 +34,6 @@ func checkID(id RecordID) error {
 
 // FormatID is a record id as text, letter for letter what SurrealDB 3 makes of it with <string>id: job:ab12, job:7,
 // job:`a-b`, job:u'018e…', job:['x', 1f, NONE], job:{ a: 1 }. [ParseID] reads it back.
-//
-// One thing gets lost before it comes here: NONE within an array or object arrives from the database as nil, like
-// NULL, and is formatted as NULL.
 func FormatID(id RecordID) string {
 	var b strings.Builder
 	formatID(&b, id)

@@ -48,14 +48,14 @@ func newSDKConnection(t *transport) (*sdkConnection, error) {
 		return nil, err
 	}
 	cfg := connection.NewConfig(endpoint)
-	cfg.Unmarshaler = decoder{}
+	cfg.Unmarshaler = sdkDecoder{}
 	return &sdkConnection{gorillaws.New(cfg), t}, nil
 }
 
-// decoder is this package's decoder as the SDK wants it.
-type decoder struct{}
+// sdkDecoder is this package's decoder as the SDK wants it.
+type sdkDecoder struct{}
 
-func (decoder) Unmarshal(data []byte, into any) error { return Unmarshal(data, into) }
+func (sdkDecoder) Unmarshal(data []byte, into any) error { return Unmarshal(data, into) }
 
 func (c *sdkConnection) IsClosed() bool { return c.transport.dead.Load() }
 

@@ -12,6 +12,8 @@ const (
 	firstBackoff = 25 * time.Millisecond
 	// stopGrace is how long Run waits, at its end, for what was queued to go out.
 	stopGrace = time.Second
+	// loudEvery is how often refused credentials are logged as the error they are while they are refused again and again.
+	loudEvery = 15 * time.Second
 )
 
 // Run connects, and connects again whenever the connection is lost, until ctx ends; then it returns nil. Whatever
@@ -121,7 +123,8 @@ func (c *Client) lost(err error) {
 	default:
 	}
 	switch {
-	case IsAuth(err):
+	case IsAuth(err) && time.Since(c.loud) > loudEvery:
+		c.loud = time.Now()
 		c.cfg.Logger.Error("SurrealDB refuses to let us in", "endpoint", c.cfg.Endpoint, "error", err)
 	case repeated:
 		c.cfg.Logger.Debug("still not connected to SurrealDB", "error", err)

@@ -84,6 +84,7 @@ func (t *transport) dial(ctx context.Context) error {
 			t.conn = newNetConn(conn, t.cfg.PingInterval+t.cfg.PingTimeout)
 			return t.conn, nil
 		},
+		TLSClientConfig:  t.cfg.tls,
 		HandshakeTimeout: t.cfg.DialTimeout,
 		ReadBufferSize:   32 << 10,
 		WriteBufferSize:  16 << 10,

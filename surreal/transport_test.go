@@ -2,9 +2,13 @@ package surreal
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -89,8 +93,13 @@ func (s *fakeSocket) sendAnswer(id uint64, result []byte) {
 
 func fakeTB(t testing.TB, answer func(ws *fakeSocket, id uint64, method string)) Config {
 	t.Helper()
+	return fakeOn(t, httptest.NewServer, answer)
+}
+
+func fakeOn(t testing.TB, start func(http.Handler) *httptest.Server, answer func(ws *fakeSocket, id uint64, method string)) Config {
+	t.Helper()
 	s := &fakeServer{answer: answer}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.Server = start(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
 		s.Server.Close()
 		s.sockets.Wait()
@@ -200,6 +209,31 @@ func TestAnswersThatMakeNoSense(t *testing.T) {
 				t.Errorf("no error but %v", results)
 			}
 		})
+	}
+}
+
+func TestEncryptedConnection(t *testing.T) {
+	t.Parallel()
+	var authorities *x509.CertPool
+	start := func(h http.Handler) *httptest.Server {
+		s := httptest.NewUnstartedServer(h)
+		s.Config.ErrorLog = log.New(io.Discard, "", 0)
+		s.StartTLS()
+		authorities = x509.NewCertPool()
+		authorities.AddCert(s.Certificate())
+		return s
+	}
+	cfg := fakeOn(t, start, func(ws *fakeSocket, id uint64, _ string) { ws.reply(id, rows(7)) })
+	if _, _, err := Connect(testContext(t), cfg); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("an unknown authority is trusted: %v", err)
+	}
+	cfg.tls = &tls.Config{RootCAs: authorities}
+	c := connect(t, cfg)
+	for range 3 {
+		big := map[string]any{"x": strings.Repeat("x", 300_000)}
+		if n, err := First[int](testContext(t), c, "RETURN 7", big); n != 7 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
 	}
 }
 

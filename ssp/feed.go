@@ -35,6 +35,14 @@ type feed struct {
 	doubted time.Time
 	changed chan struct{} // capacity 1: proof or paused changed
 	paused  atomic.Bool
+	stale   atomic.Bool // subscribe anew
+	onDeaf  func()      // told when the feed was found deaf; may be nil
+}
+
+// renew replaces the subscription.
+func (f *feed) renew() {
+	f.stale.Store(true)
+	f.poke()
 }
 
 // pause ends the subscription until pause(false).
@@ -90,7 +98,8 @@ func (f *feed) run(ctx context.Context) {
 func (f *feed) listen(ctx context.Context, live *surreal.Live) {
 	now := time.Now()
 	f.since.Store(&now)
-	f.expectBy(time.Time{})
+	f.stale.Store(false)
+	f.believe()
 	f.metrics.registered()
 	defer func() {
 		f.since.Store(nil)
@@ -107,7 +116,7 @@ func (f *feed) listen(ctx context.Context, live *surreal.Live) {
 		case <-ctx.Done():
 			return
 		case <-f.changed:
-			if f.paused.Load() {
+			if f.paused.Load() || f.stale.Swap(false) {
 				return
 			}
 		case <-live.C():
@@ -118,6 +127,9 @@ func (f *feed) listen(ctx context.Context, live *surreal.Live) {
 			if f.deaf() {
 				f.log.Warn("live feed is deaf: it did not report a change that it must report; subscribing again")
 				f.metrics.deaf()
+				if f.onDeaf != nil {
+					f.onDeaf()
+				}
 				return
 			}
 		}
@@ -128,7 +140,7 @@ func (f *feed) listen(ctx context.Context, live *surreal.Live) {
 func (f *feed) consume(live *surreal.Live) bool {
 	events, overflow := live.Take()
 	if len(events) > 0 {
-		f.expectBy(time.Time{})
+		f.believe()
 		f.onEvents(events)
 	}
 	if overflow {
@@ -157,14 +169,19 @@ func (f *feed) hears() bool { return f.up() || f.paused.Load() }
 
 // expect says that something has happened that the feed must report soon.
 func (f *feed) expect(within time.Duration) {
-	f.expectBy(time.Now().Add(within))
+	f.mu.Lock()
+	if f.proof.IsZero() { // a proof that is due already stays due
+		f.proof = time.Now().Add(within)
+	}
+	f.mu.Unlock()
 	f.poke()
 }
 
-func (f *feed) expectBy(at time.Time) {
+// believe ends any doubt.
+func (f *feed) believe() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.proof = at
+	f.proof = time.Time{}
 }
 
 func (f *feed) patience() time.Duration {

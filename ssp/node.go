@@ -79,7 +79,7 @@ func New(cfg Config) (*Node, error) {
 		n.lanes = append(n.lanes, n.newLane(backend))
 	}
 	n.nodes = n.newFeed("_00_node", "LIVE SELECT node FROM _00_node WHERE node = $node", map[string]any{"node": cfg.ID})
-	n.nodes.onEvents, n.nodes.onGap = func([]surreal.Event) {}, func() {}
+	n.nodes.onEvents, n.nodes.onGap, n.nodes.onDeaf = func([]surreal.Event) {}, func() {}, n.renewFeeds
 	n.signals = n.newFeed("_00_signal", signalStatement, map[string]any{"node": cfg.ID})
 	n.signals.onEvents, n.signals.onGap = n.onSignals, func() {}
 	return n, nil
@@ -285,8 +285,8 @@ func (n *Node) prepareOnce(ctx context.Context) error {
 	return nil
 }
 
-// watchBeats restarts every feed when the node does not hear its own heartbeats any more although
-// they are written: the connection for notifications is broken in a way that no error shows.
+// watchBeats puts the connection for notifications to the proof: it must report this node's own
+// heartbeats. When it does not, every feed is renewed, for all of them go through it.
 func (n *Node) watchBeats(ctx context.Context) {
 	for sleep(ctx, n.cfg.BeatInterval) {
 		up, ok := n.nodes.upSince()
@@ -295,6 +295,13 @@ func (n *Node) watchBeats(ctx context.Context) {
 			continue
 		}
 		n.nodes.expect(proofTimeout + beatTimeout)
+	}
+}
+
+func (n *Node) renewFeeds() {
+	n.signals.renew()
+	for _, l := range n.lanes {
+		l.feed.renew()
 	}
 }
 

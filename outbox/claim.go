@@ -2,7 +2,9 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 
 	"sp00ky.cloud/spky/surreal"
 )
@@ -33,14 +35,47 @@ func (t *Table) Claim(ctx context.Context, node string, ids []surreal.RecordID) 
 }
 
 func (t *Table) claimAll(ctx context.Context, ids []surreal.RecordID, shared map[string]any) ([]Job, error) {
-	vars := map[string]any{"ids": ids}
-	for k, v := range shared {
-		vars[k] = v
-	}
+	vars := maps.Clone(shared)
+	vars["ids"] = ids
 	rows, err := surreal.Rows(ctx, t.cfg.DB, t.claim, vars)
 	if err != nil {
-		return nil, err
+		return t.claimed(ctx, vars, err)
 	}
+	return decodeJobs(rows)
+}
+
+// claimed finds what a claim has taken although its answer is an error. The database commits first
+// and then writes its answer, and a value in it, such as a regular expression, may have no form on
+// the wire. Without this, one such payload would hold up all jobs that are claimed along with it,
+// again and again. Where the claim took nothing, the answer is the claim's error.
+func (t *Table) claimed(ctx context.Context, vars map[string]any, cause error) ([]Job, error) {
+	if surreal.IsConflict(cause) || surreal.IsUnreachable(cause) || ctx.Err() != nil {
+		return nil, cause
+	}
+	mine, err := surreal.First[[]claimedKey](ctx, t.cfg.DB, t.mine, vars)
+	if err != nil || len(mine) == 0 {
+		return nil, cause
+	}
+	var jobs []Job
+	for _, key := range mine {
+		rows, err := surreal.Rows(ctx, t.cfg.DB, t.reread, map[string]any{"ids": []surreal.RecordID{key.ID}, "epoch": key.Epoch})
+		switch {
+		case surreal.IsUnreachable(err) || ctx.Err() != nil:
+			return jobs, err
+		case err != nil:
+			jobs = append(jobs, Job{ID: key.ID, Epoch: key.Epoch, Err: errors.Join(ErrUnreadable, err)})
+			continue
+		}
+		found, err := decodeJobs(rows)
+		if err != nil {
+			return jobs, err
+		}
+		jobs = append(jobs, found...)
+	}
+	return jobs, nil
+}
+
+func decodeJobs(rows []surreal.Result) ([]Job, error) {
 	jobs := make([]Job, 0, len(rows))
 	for _, raw := range rows {
 		job, err := decodeJob(raw)

@@ -30,7 +30,8 @@ type Config struct {
 // A Table is one outbox table.
 type Table struct {
 	cfg                               Config
-	claim, due, held, stray           string
+	claim, mine, reread               string
+	due, held, stray                  string
 	adopt, touch, get, newest, create string
 }
 
@@ -47,7 +48,8 @@ func New(cfg Config) *Table {
 	}
 	text := func(name string) string { return statement(name, cfg.Name) }
 	return &Table{
-		cfg: cfg, claim: text("claim"), due: text("due"), held: text("held"), stray: text("stray"),
+		cfg: cfg, claim: text("claim"), mine: text("mine"), reread: text("reread"),
+		due: text("due"), held: text("held"), stray: text("stray"),
 		adopt: text("adopt"), touch: text("touch"), get: text("get"), newest: text("newest"), create: text("create"),
 	}
 }

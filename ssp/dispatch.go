@@ -37,8 +37,22 @@ func (l *lane) dispatch(ctx context.Context, job outbox.Job) verdict {
 	if err != nil {
 		return judgeError(fmt.Errorf("read the answer's body: %w", err), context.Cause(ctx))
 	}
+	v.reason = l.hush(v.reason)
 	return v
 }
+
+// hush takes the backend's token out of a text that goes into logs and rows: pages about errors
+// like to show the request that led to them.
+func (l *lane) hush(text string) string {
+	token := l.backend.AuthToken.Reveal()
+	if len(token) < minToken {
+		return text
+	}
+	return strings.ReplaceAll(text, token, "***")
+}
+
+// minToken is the length in bytes below which a token is as good as none, and part of any text.
+const minToken = 4
 
 // request builds a job's POST, or says why there can't be one.
 func (l *lane) request(job outbox.Job, timeout time.Duration) (*http.Request, error) {

@@ -123,7 +123,7 @@ func (j jobRow) codes() string {
 
 func (r *rig) row(id surreal.RecordID) (jobRow, bool) {
 	r.tb.Helper()
-	rows, err := surreal.First[[]jobRow](r.ctx, r.db, "SELECT * FROM $id", map[string]any{"id": id})
+	rows, err := surreal.First[[]jobRow](r.ctx, r.db, "SELECT * OMIT payload FROM $id", map[string]any{"id": id})
 	if err != nil {
 		r.tb.Fatalf("read %s: %v", surreal.FormatID(id), err)
 	}

@@ -29,5 +29,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait"),
 		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait.func1"),
+		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).await.func1"),
 		goleak.IgnoreAnyFunction("os/exec.(*Cmd).Start.func2"))
 }

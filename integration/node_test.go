@@ -24,7 +24,7 @@ type logbook struct {
 }
 
 // shown is how much of a log a failed test shows, in bytes.
-const shown = 12 << 10
+const shown = 6 << 10
 
 func newLogbook(tb testing.TB, name string) *logbook {
 	l := &logbook{}

@@ -106,4 +106,4 @@ func (d *decoder) intoPointer(v reflect.Value) error {
 }
 
 // mismatch is a value that has no place in the Go type.
-func mismatch(value any, t any) error { return fmt.Errorf("a %T does not fit into a %v", value, t) }
+func mismatch(value, t any) error { return fmt.Errorf("a %T does not fit into a %v", value, t) }

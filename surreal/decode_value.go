@@ -43,44 +43,15 @@ func (d *decoder) simple() (any, error) {
 	if d.pos >= len(d.data) {
 		return nil, errTruncated
 	}
-	first := d.data[d.pos]
-	_, bits, _, err := d.head()
-	switch {
-	case err != nil:
-		return nil, err
-	case first == 0xf4 || first == 0xf5:
+	switch first := d.data[d.pos]; first {
+	case 0xf4, 0xf5:
+		d.pos++
 		return first == 0xf5, nil
-	case first == 0xf6 || first == 0xf7:
+	case 0xf6, 0xf7:
+		d.pos++
 		return nil, nil
-	case first == 0xf9:
-		return halfFloat(uint16(bits)), nil
-	case first == 0xfa:
-		return math.Float32frombits(uint32(bits)), nil
-	case first == 0xfb:
-		return math.Float64frombits(bits), nil
 	}
-	return nil, fmt.Errorf("cbor: byte 0x%02x is no value", first)
-}
-
-// halfFloat widens a float of 16 bits.
-func halfFloat(bits uint16) float32 {
-	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
-	var f float64
-	switch exponent {
-	case 0:
-		f = math.Ldexp(fraction, -24)
-	case 31:
-		f = math.Inf(1)
-		if fraction != 0 {
-			f = math.NaN()
-		}
-	default:
-		f = math.Ldexp(fraction+1024, exponent-25)
-	}
-	if bits>>15 == 1 {
-		f = -f
-	}
-	return float32(f)
+	return d.floating()
 }
 
 // string decodes a text, or what SurrealDB sends as a text with a tag.
@@ -102,11 +73,9 @@ func (d *decoder) string() (string, error) {
 	case indefinite:
 		chunks, err := d.chunks(major)
 		return string(chunks), err
-	case arg > uint64(len(d.data)-d.pos):
-		return "", errTruncated
 	}
-	d.pos += int(arg)
-	return string(d.data[d.pos-int(arg) : d.pos]), nil
+	text, err := d.take(arg)
+	return string(text), err
 }
 
 // byteString decodes bytes into memory of their own.
@@ -120,11 +89,9 @@ func (d *decoder) byteString() ([]byte, error) {
 		return nil, err
 	case indefinite:
 		return d.chunks(major)
-	case size > uint64(len(d.data)-d.pos):
-		return nil, errTruncated
 	}
-	d.pos += int(size)
-	return append(make([]byte, 0, size), d.data[d.pos-int(size):d.pos]...), nil
+	content, err := d.take(size)
+	return append(make([]byte, 0, len(content)), content...), err
 }
 
 // chunks reads the pieces of a string whose length was not known.
@@ -132,16 +99,17 @@ func (d *decoder) chunks(major byte) ([]byte, error) {
 	all := []byte{}
 	for !d.atBreak() {
 		chunk, size, indefinite, err := d.head()
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case chunk != major || indefinite:
-			return nil, errUnexpected
-		case size > uint64(len(d.data)-d.pos):
-			return nil, errTruncated
 		}
-		all = append(all, d.data[d.pos:d.pos+int(size)]...)
-		d.pos += int(size)
+		if chunk != major || indefinite {
+			return nil, errUnexpected
+		}
+		content, err := d.take(size)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, content...)
 	}
 	return all, nil
 }
@@ -164,20 +132,6 @@ func (d *decoder) misfit(want string) error {
 		return err
 	}
 	return mismatch(v, want)
-}
-
-// count reads the head of an array or map. It gives how many items may be expected, as far as the data can hold them.
-func (d *decoder) count(major byte) (n int, indefinite bool, err error) {
-	found, size, indefinite, err := d.head()
-	switch {
-	case err != nil:
-		return 0, false, err
-	case found != major:
-		return 0, false, errUnexpected
-	case size > uint64(len(d.data)-d.pos):
-		return 0, false, errTruncated
-	}
-	return int(size), indefinite, nil
 }
 
 // more reports whether item i is still to come.
@@ -248,7 +202,8 @@ func (d *decoder) uuid() (UUID, error) {
 	v, err := d.any()
 	if text, ok := v.(models.UUIDString); ok {
 		var id UUID
-		return id, id.UnmarshalText([]byte(text))
+		err := id.UnmarshalText([]byte(text))
+		return id, err
 	}
 	id, ok := v.(UUID)
 	if err == nil && !ok {
@@ -273,29 +228,4 @@ func (d *decoder) duration() (time.Duration, error) {
 		err = mismatch(v, "time.Duration")
 	}
 	return t.Duration, err
-}
-
-// pair reads an array of up to two integers, as datetimes and durations are.
-func (d *decoder) pair() (seconds, nanoseconds int64, err error) {
-	n, indefinite, err := d.count(majorArray)
-	if err != nil || n > 2 || indefinite {
-		return 0, 0, errors.Join(err, errUnexpected)
-	}
-	var parts [2]int64
-	for i := range n {
-		major, arg, _, err := d.head()
-		switch {
-		case err != nil:
-			return 0, 0, err
-		case arg > math.MaxInt64:
-			return 0, 0, errors.New("an integer is beyond 64 bits")
-		case major == majorUint:
-			parts[i] = int64(arg)
-		case major == majorNegative:
-			parts[i] = ^int64(arg)
-		default:
-			return 0, 0, errUnexpected
-		}
-	}
-	return parts[0], parts[1], nil
 }

@@ -24,7 +24,7 @@ func mustUUID(tb testing.TB, text string) UUID {
 	return u
 }
 
-// What is sent, what the database says it is, and what comes back.
+// What is sent, what the database says it is, and what comes back (reports 42 and 43).
 func TestEveryKindOfValueGoesThereAndBack(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -204,8 +204,10 @@ type extra struct{ More int }
 
 func TestStructsFollowTheirTags(t *testing.T) {
 	t.Parallel()
-	v := tagged{base: base{ID: NewRecordID("a", 1), Kind: "inner"}, Kind: "outer", Skip: "x", Wait: time.Second, hidden: 1,
-		Named: base{ID: NewRecordID("b", 2), Kind: "n"}}
+	v := tagged{
+		base: base{ID: NewRecordID("a", 1), Kind: "inner"}, Kind: "outer", Skip: "x", Wait: time.Second, hidden: 1,
+		Named: base{ID: NewRecordID("b", 2), Kind: "n"},
+	}
 	raw, err := Marshal(v)
 	if err != nil {
 		t.Fatal(err)

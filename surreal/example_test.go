@@ -17,7 +17,7 @@ func Example() {
 		log.Print(err)
 		return
 	}
-	defer stop()
+	defer func() { _ = stop() }()
 	job := surreal.NewRecordID("job", "welcome-mail")
 	err = surreal.Exec(ctx, db.Retrying(), "UPDATE $job SET attempts += 1", map[string]any{"job": job})
 	switch {
@@ -37,7 +37,7 @@ func ExampleClient_Live() {
 		log.Print(err)
 		return
 	}
-	defer stop()
+	defer func() { _ = stop() }()
 	live, err := db.Live(ctx, surreal.LiveConfig{Statement: "LIVE SELECT id FROM job"})
 	if err != nil {
 		log.Print(err)

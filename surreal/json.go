@@ -44,6 +44,8 @@ func appendJSON(out []byte, v any, depth int) ([]byte, error) {
 		return strconv.AppendBool(out, v), nil
 	case string:
 		return appendJSONText(out, v)
+	case int:
+		return strconv.AppendInt(out, int64(v), 10), nil
 	case int64:
 		return strconv.AppendInt(out, v, 10), nil
 	case uint64:
@@ -61,31 +63,12 @@ func appendJSON(out []byte, v any, depth int) ([]byte, error) {
 }
 
 func appendJSONSpecial(out []byte, v any, depth int) ([]byte, error) {
+	if text, ok := jsonText(v); ok {
+		return appendJSONText(out, text)
+	}
 	switch v := v.(type) {
-	case int:
-		return strconv.AppendInt(out, int64(v), 10), nil
-	case []byte:
-		return appendJSONText(out, base64.StdEncoding.EncodeToString(v))
-	case RecordID:
-		return appendJSONText(out, FormatID(v))
-	case UUID:
-		return appendJSONText(out, v.String())
-	case models.UUIDString:
-		return appendJSONText(out, string(v))
-	case models.CustomDateTime:
-		return appendJSONText(out, v.UTC().Format(time.RFC3339Nano))
-	case time.Time:
-		return appendJSONText(out, v.UTC().Format(time.RFC3339Nano))
-	case models.CustomDuration:
-		return appendJSONText(out, FormatDuration(v.Duration))
-	case time.Duration:
-		return appendJSONText(out, FormatDuration(v))
-	case models.CustomDurationString:
-		return appendJSONText(out, string(v))
 	case models.DecimalString:
 		return appendJSONDecimal(out, string(v))
-	case models.Table:
-		return appendJSONText(out, string(v))
 	case []map[string]any:
 		return appendJSONList(out, v, depth)
 	case []RecordID:
@@ -95,6 +78,33 @@ func appendJSONSpecial(out []byte, v any, depth int) ([]byte, error) {
 		return appendJSONObject(out, map[string]any{"type": kind, coordinatesKey(kind): coordinates}, depth)
 	}
 	return nil, fmt.Errorf("a %T is no value of the database", v)
+}
+
+// jsonText is what becomes a text in JSON.
+func jsonText(v any) (string, bool) {
+	switch v := v.(type) {
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v), true
+	case RecordID:
+		return FormatID(v), true
+	case UUID:
+		return v.String(), true
+	case models.UUIDString:
+		return string(v), true
+	case models.CustomDateTime:
+		return v.UTC().Format(time.RFC3339Nano), true
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano), true
+	case models.CustomDuration:
+		return FormatDuration(v.Duration), true
+	case time.Duration:
+		return FormatDuration(v), true
+	case models.CustomDurationString:
+		return string(v), true
+	case models.Table:
+		return string(v), true
+	}
+	return "", false
 }
 
 func appendJSONText(out []byte, s string) ([]byte, error) {

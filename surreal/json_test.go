@@ -62,7 +62,7 @@ func TestFromJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]any{
 		`null`:                          nil,
-		` {"a": [1, -2, 1.0]} `:         map[string]any{"a": []any{int64(1), int64(-2), 1.0}},
+		`{"a": [1, -2, 1.0]}`:           map[string]any{"a": []any{int64(1), int64(-2), 1.0}},
 		`9223372036854775807`:           int64(math.MaxInt64),
 		`9223372036854775808`:           models.DecimalString("9223372036854775808"),
 		`-1234567890123456789012345678`: models.DecimalString("-1234567890123456789012345678"),

@@ -203,7 +203,7 @@ func TestLiveRefusesWhatIsNotOne(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	exec(t, c, "DEFINE TABLE job", nil)
-	for _, surql := range []string{"SELECT * FROM job", "RETURN 1; LIVE SELECT * FROM job", "LIVE SELECT * FROM job; LIVE SELECT * FROM job", "RETURN rand::string()", "LIVE SELECT * FROM nowhere"} {
+	for _, surql := range []string{"SELECT * FROM job", "RETURN 1; LIVE SELECT * FROM job", "DEFINE TABLE a; LIVE SELECT * FROM a", "LIVE SELECT * FROM job; LIVE SELECT * FROM job", "RETURN rand::string()", "LIVE SELECT * FROM nowhere"} {
 		if _, err := c.Live(testContext(t), LiveConfig{Statement: surql}); err == nil {
 			t.Errorf("%s: no error", surql)
 		}
@@ -246,7 +246,65 @@ func TestAbandonedRegistrationIsForgotten(t *testing.T) {
 	seen.until(t, func(s State) bool { return s.Connected && s.Reconnects == 1 })
 }
 
-// Ten clients subscribe at once: conflicts between registrations are the caller's to retry.
+// The end comes while events pour in (report 40). Some of these live queries are deaf: they are registered while
+// others write.
+func TestStopUnderLoad(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	writer := connect(t, cfg)
+	exec(t, writer, "DEFINE TABLE job", nil)
+	ctx, cancel := context.WithCancel(testContext(t))
+	written, wrote := make(chan error, 1), make(chan struct{})
+	go func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			err := Exec(ctx, writer, "FOR $i IN 0..20 { CREATE job SET n = $n; }", map[string]any{"n": n})
+			if err != nil && ctx.Err() == nil {
+				written <- err
+				return
+			}
+			select {
+			case wrote <- struct{}{}:
+			default:
+			}
+		}
+		written <- nil
+	}()
+	for round := range 15 {
+		c, stop, err := Connect(testContext(t), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lives []*Live
+		for range 3 {
+			lives = append(lives, openLive(t, c, LiveConfig{Statement: "LIVE SELECT * FROM job"}))
+		}
+		for range 3 {
+			select {
+			case <-wrote:
+			case err := <-written:
+				t.Fatal(err)
+			}
+		}
+		if round%2 == 0 {
+			go lives[1].Close(testContext(t))
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		for _, live := range lives {
+			live.Take()
+			if live.Err() == nil {
+				t.Error("a live query outlived its client")
+			}
+		}
+	}
+	cancel()
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}
+
+// Ten clients subscribe at once (report 11): conflicts between registrations are the caller's to retry.
 func TestManySubscribeAtOnce(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)

@@ -26,7 +26,7 @@ func Retry(ctx context.Context, fn func(ctx context.Context) error) error {
 		if attempt == retryAttempts {
 			return fmt.Errorf("after %d attempts: %w", attempt, err)
 		}
-		if !sleep(ctx, rand.N(pause)) {
+		if !sleep(ctx, rand.N(pause)) { //nolint:gosec // jitter is no secret
 			return fmt.Errorf("gave up after %d attempts (%w): %w", attempt, context.Cause(ctx), err)
 		}
 		pause = min(2*pause, retryMost)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"unicode/utf8"
 )
 
@@ -119,14 +120,11 @@ func (c *cursor) skipString(major byte, size uint64, indefinite bool) error {
 	if indefinite {
 		return c.skipChunks(major)
 	}
-	if size > uint64(len(c.data)-c.pos) {
-		return errTruncated
+	content, err := c.take(size)
+	if err == nil && c.strict && major == majorText && !utf8.Valid(content) {
+		return errNotUTF8
 	}
-	if c.strict && major == majorText && !utf8.Valid(c.data[c.pos:c.pos+int(size)]) {
-		return errors.New("text is not valid UTF-8")
-	}
-	c.pos += int(size)
-	return nil
+	return err
 }
 
 func (c *cursor) skipChunks(major byte) error {
@@ -147,7 +145,7 @@ func (c *cursor) skipChunks(major byte) error {
 
 // skipItems walks over the items of an array (width 1) or a map (width 2).
 func (c *cursor) skipItems(width int, count uint64, indefinite bool, depth int) error {
-	if !indefinite && count > uint64(len(c.data)-c.pos) {
+	if !indefinite && !c.holds(count) {
 		return errTruncated
 	}
 	for n := uint64(0); indefinite || n < count; n++ {
@@ -188,6 +186,18 @@ func (c *cursor) skipTag(tag uint64, depth int) error {
 	return nil
 }
 
+// take reads the next size bytes, which are a part of the cursor's data.
+func (c *cursor) take(size uint64) ([]byte, error) {
+	if !c.holds(size) {
+		return nil, errTruncated
+	}
+	c.pos += int(size)
+	return c.data[c.pos-int(size) : c.pos], nil
+}
+
+// holds reports whether so many bytes are left.
+func (c *cursor) holds(size uint64) bool { return size <= uint64(len(c.data)-c.pos) }
+
 // text reads a text of known length. The bytes are a part of the cursor's data.
 func (c *cursor) text() ([]byte, error) {
 	major, size, indefinite, err := c.head()
@@ -196,11 +206,90 @@ func (c *cursor) text() ([]byte, error) {
 		return nil, err
 	case major != majorText || indefinite:
 		return nil, errUnexpected
-	case size > uint64(len(c.data)-c.pos):
-		return nil, errTruncated
 	}
-	c.pos += int(size)
-	return c.data[c.pos-int(size) : c.pos], nil
+	return c.take(size)
+}
+
+// count reads the head of an array or map. It gives how many items may be expected, as far as the data can hold them.
+func (c *cursor) count(major byte) (n int, indefinite bool, err error) {
+	found, size, indefinite, err := c.head()
+	switch {
+	case err != nil:
+		return 0, false, err
+	case found != major:
+		return 0, false, errUnexpected
+	case !c.holds(size):
+		return 0, false, errTruncated
+	}
+	return int(size), indefinite, nil
+}
+
+// pair reads an array of at most two integers; those that are not there are 0.
+func (c *cursor) pair() (first, second int64, err error) {
+	major, n, indefinite, err := c.head()
+	if err != nil || major != majorArray || n > 2 || indefinite {
+		return 0, 0, errors.Join(err, errUnexpected)
+	}
+	var parts [2]int64
+	for i := range parts[:n] {
+		if parts[i], err = c.integer(); err != nil {
+			return 0, 0, err
+		}
+	}
+	return parts[0], parts[1], nil
+}
+
+func (c *cursor) integer() (int64, error) {
+	major, arg, _, err := c.head()
+	switch {
+	case err != nil:
+		return 0, err
+	case arg > math.MaxInt64:
+		return 0, errors.New("an integer is beyond 64 bits")
+	case major == majorUint:
+		return int64(arg), nil
+	case major == majorNegative:
+		return ^int64(arg), nil
+	}
+	return 0, errUnexpected
+}
+
+// floating reads a float, of the width it has.
+func (c *cursor) floating() (any, error) {
+	first := c.data[c.pos]
+	_, bits, _, err := c.head()
+	switch {
+	case err != nil:
+		return nil, err
+	case first == 0xf9:
+		return halfFloat(uint16(bits)), nil
+	case first == 0xfa:
+		return math.Float32frombits(uint32(bits)), nil
+	case first == 0xfb:
+		return math.Float64frombits(bits), nil
+	}
+	return nil, fmt.Errorf("cbor: byte 0x%02x is no value", first)
+}
+
+// halfFloat widens a float of 16 bits.
+func halfFloat(bits uint16) float32 {
+	exponent, fraction := int(bits>>10&0x1f), float64(bits&0x3ff)
+	var f float64
+	switch exponent {
+	case 0:
+		f = math.Ldexp(fraction, -24)
+	case 31:
+		f = math.Inf(1)
+		if fraction != 0 {
+			f = math.NaN()
+		}
+	default:
+		f = math.Ldexp(fraction+1024, exponent-25)
+	}
+	if bits>>15 == 1 {
+		f = -f
+	}
+	return float32(f)
 }
 
 // fields walks over a map with text keys and hands every key and its raw value to visit.

@@ -108,7 +108,7 @@ func sdkError(err error) error {
 	if encodeErr != nil {
 		return err
 	}
-	var rpc connection.RPCError
+	var rpc connection.RPCError //nolint:staticcheck // deprecated, and what the SDK returns
 	if rpc.UnmarshalCBOR(raw) != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (c *Client) Run(ctx context.Context) error {
 			return nil
 		}
 		c.lost(err)
-		sleep(ctx, rand.N(pause))
+		sleep(ctx, rand.N(pause)) //nolint:gosec // jitter is no secret
 		pause = min(2*pause, c.cfg.MaxBackoff)
 	}
 	return nil

@@ -90,7 +90,7 @@ func (t *transport) dial(ctx context.Context) error {
 		WriteBufferSize:  16 << 10,
 		Subprotocols:     []string{"cbor"},
 	}
-	ws, res, err := dialer.DialContext(ctx, t.cfg.Endpoint, nil)
+	ws, res, err := dialer.DialContext(ctx, t.cfg.Endpoint, nil) //nolint:bodyclose // there is none, as gorilla documents
 	if err != nil {
 		return dialError(t.cfg.Endpoint, res, err)
 	}

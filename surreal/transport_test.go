@@ -318,7 +318,7 @@ func TestServersPingsAreAnswered(t *testing.T) {
 	}
 }
 
-// The server tells of a change before it tells the live query's id.
+// Report 15: the server tells of a change before it tells the live query's id.
 func TestEventBeforeTheRegistrationIsAnswered(t *testing.T) {
 	t.Parallel()
 	var mine, other UUID

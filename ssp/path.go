@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -59,9 +60,13 @@ func checkPath(raw string) error {
 	return nil
 }
 
+// parameter is what some servers cut off a segment before they look at it: /..;x/ is /../ to them.
+var parameter = regexp.MustCompile(`;[^/]*`)
+
 // checkSegments judges the path as a backend will read it.
 func checkSegments(decoded string) error {
-	lower := strings.ToLower(path.Clean(strings.ReplaceAll(decoded, `\`, "/")))
+	bare := parameter.ReplaceAllString(strings.ReplaceAll(decoded, `\`, "/"), "")
+	lower := strings.ToLower(path.Clean(bare))
 	switch {
 	case !utf8.ValidString(decoded) || strings.IndexFunc(decoded, unicode.IsControl) >= 0:
 		return errors.New("hides a control character or broken text behind an escape")
@@ -72,7 +77,7 @@ func checkSegments(decoded string) error {
 	case lower == reserved || strings.HasPrefix(lower, reserved+"/"):
 		return fmt.Errorf("%s/ is reserved for rows that the platform wrote", reserved)
 	}
-	for segment := range strings.FieldsFuncSeq(decoded, func(r rune) bool { return r == '/' || r == '\\' }) {
+	for segment := range strings.SplitSeq(bare, "/") {
 		if segment == "." || segment == ".." {
 			return fmt.Errorf("must not contain a %s segment", segment)
 		}

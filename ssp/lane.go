@@ -125,7 +125,10 @@ func (l *lane) stalled() bool {
 func (l *lane) pause() time.Duration {
 	wait := idleTick
 	if at := l.circuit.retryAt(); !at.IsZero() {
-		return min(wait, max(time.Until(at), time.Millisecond))
+		if until := time.Until(at); until > 0 {
+			return min(wait, until)
+		}
+		return wait // nothing waits, a probe is on its way, or the health check decides: each pokes
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -134,14 +134,6 @@ func (d *decoder) misfit(want string) error {
 	return mismatch(v, want)
 }
 
-// more reports whether item i is still to come.
-func (d *decoder) more(i, n int, indefinite bool) bool {
-	if indefinite {
-		return !d.atBreak()
-	}
-	return i < n
-}
-
 func (d *decoder) array() ([]any, error) {
 	if d.peek() != majorArray {
 		return nil, d.misfit("[]any")

@@ -76,6 +76,20 @@ func TestEveryKindOfValueGoesThereAndBack(t *testing.T) {
 		"point":           {point, "point", point},
 		"line":            {models.GeometryLine{point, point}, "line", models.GeometryLine{point, point}},
 		"polygon":         {square(), "polygon", square()},
+		"points":          {models.GeometryMultiPoint{point}, "multipoint", models.GeometryMultiPoint{point}},
+		"lines":           {models.GeometryMultiLine{{point, point}}, "multiline", models.GeometryMultiLine{{point, point}}},
+		"polygons":        {models.GeometryMultiPolygon{square()}, "multipolygon", models.GeometryMultiPolygon{square()}},
+		"geometries":      {models.GeometryCollection{point, square()}, "collection", models.GeometryCollection{point, square()}},
+		"table":           {models.Table("job"), "table", models.Table("job")},
+		"duration text":   {models.CustomDurationString("400y"), "duration", models.CustomDurationString("400y")},
+		"CBOR tag":        {cbor.Tag{Number: 10, Content: "1.5"}, "decimal", models.DecimalString("1.5")},
+		"named bool":      {mood(true), "bool", true},
+		"named float":     {weight(1.1), "float", 1.1},
+		"named int":       {size(5), "int", uint64(5)},
+		"named list":      {sizes{1, 2}, "array", []any{uint64(1), uint64(2)}},
+		"nil list":        {sizes(nil), "null", nil},
+		"named keys":      {map[kind]size{"a": 1}, "object", map[string]any{"a": uint64(1)}},
+		"pointers":        {[]*string{pointer("x"), nil}, "array", []any{"x", nil}},
 		"raw":             {cbor.RawMessage{0x18, 0x2a}, "int", uint64(42)},
 		"JSON number":     {json.Number("12345678901234567890"), "decimal", models.DecimalString("12345678901234567890")},
 	}
@@ -93,6 +107,14 @@ func TestEveryKindOfValueGoesThereAndBack(t *testing.T) {
 		})
 	}
 }
+
+type (
+	mood   bool
+	weight float64
+	size   uint16
+	sizes  []size
+	kind   string
+)
 
 func pointer[T any](v T) *T { return &v }
 

@@ -119,6 +119,51 @@ func TestFirstAndLast(t *testing.T) {
 	}
 }
 
+func TestRows(t *testing.T) {
+	t.Parallel()
+	c, ctx := open(t), testContext(t)
+	rows, err := Rows(ctx, c, "RETURN [{ n: 1 }, { n: 'x' }, { n: 3 }]", nil)
+	if err != nil || len(rows) != 3 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	var sum int
+	var failed []int
+	for i, r := range rows {
+		var row struct{ N int }
+		if r.Decode(&row) != nil {
+			failed = append(failed, i)
+		}
+		sum += row.N
+	}
+	if sum != 4 || !equal(failed, []int{1}) {
+		t.Errorf("sum %d, failed %v", sum, failed)
+	}
+	if rows, err := Rows(ctx, c, "RETURN NONE", nil); err != nil || len(rows) != 0 {
+		t.Errorf("NONE: %v, %v", rows, err)
+	}
+	for _, surql := range []string{"RETURN 1", "RETURN {}", "RETURN 'x'"} {
+		if rows, err := Rows(ctx, c, surql, nil); err == nil {
+			t.Errorf("%s: %v", surql, rows)
+		}
+	}
+}
+
+func TestValues(t *testing.T) {
+	t.Parallel()
+	values, err := open(t).Values(testContext(t), "RETURN 1; RETURN NONE; RETURN 'x'", nil)
+	if err != nil || len(values) != 3 || values[0] != uint64(1) || values[1] != nil || values[2] != "x" {
+		t.Errorf("%#v, %v", values, err)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	version, err := open(t).Version(testContext(t))
+	if err != nil || !strings.Contains(version, "3.") {
+		t.Errorf("%q, %v", version, err)
+	}
+}
+
 func TestFirstReportsWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	c, ctx := open(t), testContext(t)

@@ -224,6 +224,14 @@ func (c *cursor) count(major byte) (n int, indefinite bool, err error) {
 	return int(size), indefinite, nil
 }
 
+// more reports whether item i is still to come.
+func (c *cursor) more(i, n int, indefinite bool) bool {
+	if indefinite {
+		return !c.atBreak()
+	}
+	return i < n
+}
+
 // pair reads an array of at most two integers; those that are not there are 0.
 func (c *cursor) pair() (first, second int64, err error) {
 	major, n, indefinite, err := c.head()

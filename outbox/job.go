@@ -53,6 +53,9 @@ type Job struct {
 	Epoch int64
 	// DueAt is when the job became due, CreatedAt when it was written; by the database's clock.
 	DueAt, CreatedAt time.Time
+	// Platform is true for a row that the platform wrote to run a workflow instance: the only kind
+	// that may call a path under /__spky/.
+	Platform bool
 	// Err is ErrUnreadable where the row could be claimed but not decoded; only ID and Epoch are set then.
 	Err error
 }
@@ -76,6 +79,7 @@ type claimedRow struct {
 	Timeout   any              `json:"timeout"`
 	DueAt     time.Time        `json:"due_at"`
 	CreatedAt any              `json:"created_at"`
+	Platform  bool             `json:"platform"`
 }
 
 type claimedKey struct {
@@ -93,7 +97,7 @@ func decodeJob(raw surreal.Result) (Job, error) {
 		return Job{ID: key.ID, Epoch: key.Epoch, Err: errors.Join(ErrUnreadable, err)}, nil
 	}
 	job := Job{
-		ID: row.ID, Epoch: row.Epoch, Payload: row.Payload, DueAt: row.DueAt,
+		ID: row.ID, Epoch: row.Epoch, Payload: row.Payload, DueAt: row.DueAt, Platform: row.Platform,
 		Retries: max(integer(row.Retries, 0), 0), MaxRetries: integer(row.Max, DefaultAttempts), Timeout: integer(row.Timeout, 0),
 	}
 	job.Path, _ = row.Path.(string)

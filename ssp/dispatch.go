@@ -33,7 +33,7 @@ func (l *lane) dispatch(ctx context.Context, job outbox.Job) verdict {
 		return judgeError(err, context.Cause(ctx))
 	}
 	defer func() { _ = resp.Body.Close() }() // nothing is to be done about it
-	v, err := judgeAnswer(resp, l.backend.RetryOn == "transient", strings.HasPrefix(job.Path, reserved+"/"))
+	v, err := judgeAnswer(resp, l.backend.RetryOn == "transient", job.Platform)
 	if err != nil {
 		return judgeError(fmt.Errorf("read the answer's body: %w", err), context.Cause(ctx))
 	}
@@ -56,12 +56,9 @@ const minToken = 4
 
 // request builds a job's POST, or says why there can't be one.
 func (l *lane) request(job outbox.Job, timeout time.Duration) (*http.Request, error) {
-	where, err := target(l.backend.BaseURL, job.Path)
+	where, err := l.where(job)
 	if err != nil {
 		return nil, err
-	}
-	if l.backend.Spec != nil && !l.backend.AllowAnyPath && !l.backend.Spec.AllowsPost(job.Path) {
-		return nil, fmt.Errorf("path %.200q is no POST route of the backend's OpenAPI document; add it there, or set method.allowAnyPath", job.Path)
 	}
 	body, err := encodePayload(job.Payload)
 	if err != nil {
@@ -74,6 +71,18 @@ func (l *lane) request(job outbox.Job, timeout time.Duration) (*http.Request, er
 	req.URL = where
 	req.Header = l.headers(job, url.PathEscape(surreal.FormatID(job.ID)), timeout)
 	return req, nil
+}
+
+// where is the URL that a job is sent to. The platform's own rows may go where no user's may.
+func (l *lane) where(job outbox.Job) (*url.URL, error) {
+	if job.Platform {
+		return l.backend.BaseURL.JoinPath(job.Path), nil
+	}
+	where, err := target(l.backend.BaseURL, job.Path)
+	if err == nil && !l.backend.AllowsPath(job.Path) {
+		err = fmt.Errorf("path %.200q is no POST route of the backend's OpenAPI document; add it there, or set method.allowAnyPath", job.Path)
+	}
+	return where, err
 }
 
 // headers are those of one attempt. The idempotency key goes out under a name in lower case, which

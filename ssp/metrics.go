@@ -17,6 +17,7 @@ type nodeMetrics struct {
 	circuit, polling     *prometheus.GaugeVec
 	feedStarts, feedDeaf *prometheus.CounterVec
 	dbErrors             *prometheus.CounterVec
+	rescued              prometheus.Counter
 }
 
 // latencyBuckets go from a millisecond to a minute.
@@ -47,6 +48,7 @@ func newNodeMetrics(n *Node) *nodeMetrics {
 		polling:    register(n.registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "spky_polling", Help: "1 while a backend's jobs come so fast that its table is polled and its live feed paused."}, []string{"backend"})),
 		feedStarts: counter("live_subscriptions_total", "LIVE SELECT registrations.", "table"),
 		feedDeaf:   counter("live_deaf_total", "Subscriptions found deaf and replaced.", "table"),
+		rescued:    register(n.registry, prometheus.NewCounter(prometheus.CounterOpts{Name: "spky_workflow_instances_rescued_total", Help: "Workflow instances that lived without a job and got one."})),
 		dbErrors:   counter("database_errors_total", "Failed statements, by what they were for.", "doing"),
 	}
 	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newNodeState(n))

@@ -14,6 +14,8 @@ const (
 	overlap = time.Minute
 	// fullEvery is how many sweeps pass between two that look at everything.
 	fullEvery = 15
+	// rescueEvery is how many sweeps pass between two looks for workflow instances without a job.
+	rescueEvery = 5
 	// announceGrace is how long a notification may take before its absence gives rise to doubt.
 	announceGrace = 300 * time.Millisecond
 )
@@ -31,6 +33,9 @@ func (n *Node) runSweeps(ctx context.Context) {
 			}
 			l.swept.Store(true)
 		}
+		if round%rescueEvery == 0 {
+			n.rescue(ctx)
+		}
 		n.noticeReady()
 		timer := time.NewTimer(n.cfg.SweepInterval)
 		select {
@@ -41,6 +46,20 @@ func (n *Node) runSweeps(ctx context.Context) {
 			timer.Stop()
 		case <-timer.C:
 		}
+	}
+}
+
+// rescue gives workflow instances a job that live and have none: their jobs ran out of attempts, or
+// were deleted.
+func (n *Node) rescue(ctx context.Context) {
+	found, err := surreal.First[[]string](ctx, n.aux.Retrying(), "RETURN fn::spky::wf::sweep()", nil)
+	if err != nil {
+		n.noticeError(ctx, "rescue", n.log, err)
+		return
+	}
+	if len(found) > 0 {
+		n.metrics.rescued.Add(float64(len(found)))
+		n.log.Warn("workflow instances had no job any more and got one", "instances", found)
 	}
 }
 

@@ -1,0 +1,320 @@
+package wf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"sp00ky.cloud/spky/wf/internal/protocol"
+)
+
+const (
+	// inlineWait is the longest pause between attempts that a run sits out; longer ones suspend it.
+	inlineWait = 5 * time.Second
+	// beginAfter is how long a step may run before its row is written. A step that is done by then
+	// costs one write; one that takes longer shows that it runs, and a crash counts its attempt. A
+	// step without retries is written before it begins: it must not run twice.
+	beginAfter = 50 * time.Millisecond
+)
+
+// Do makes a step of fn: its result is stored, and when the workflow's code runs again, after a
+// crash, a wait or a deploy, fn is not called again but the stored result returned.
+//
+// A failed attempt is followed by others as [Retry] says. When they are used up, or fn returned
+// [NonRetryable], the error is stored, and this and every later run get the same *[StepError]. Any
+// other error than a *StepError means that the step is not done: return it.
+//
+// The result must be JSON of at most 1 MiB, and is seen the way JSON keeps it even the first time.
+// fn's context ends with the attempt's [Timeout], and when the run loses the instance.
+func Do[T any](ctx context.Context, s *Step, name string, fn func(context.Context) (T, error), opts ...Option) (T, error) {
+	key, row := s.run.identify(protocol.KindDo, name)
+	return doAs[T](ctx, s, key, row, fn, opts)
+}
+
+func doAs[T any](ctx context.Context, s *Step, key stepKey, row *storedStep, fn func(context.Context) (T, error), opts []Option) (T, error) {
+	value, err := s.run.do(ctx, key, row, opts, func(ctx context.Context, _ *attempts) (any, error) {
+		out, err := fn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		stored, err := encode(fmt.Sprintf("result of step %q", key.name), out)
+		if err != nil {
+			return nil, &fatalError{err}
+		}
+		return stored, nil
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return decode[T](fmt.Sprintf("result of step %q", key.name), value)
+}
+
+// A function is what a step calls: its result in stored form, or a committedValue.
+type function func(context.Context, *attempts) (any, error)
+
+// A committedValue is a result that the function has stored itself, together with the step.
+type committedValue struct {
+	value any
+	ack   protocol.Ack
+}
+
+// do runs or replays a step.
+func (r *run) do(ctx context.Context, key stepKey, row *storedStep, opts []Option, fn function) (any, error) {
+	if err := checkName(key.name); err != nil {
+		return nil, err
+	}
+	if row != nil && row.Done() {
+		return outcome(row.Step)
+	}
+	o, err := build(opts)
+	if err != nil {
+		return nil, fmt.Errorf("step %q: %w", key.name, err)
+	}
+	if err := r.enter(key, row); err != nil {
+		return nil, err
+	}
+	parked := false
+	defer func() {
+		if !parked {
+			r.leave()
+		}
+	}()
+	a := r.newAttempts(key, row, o)
+	for {
+		if done, err := a.exhausted(); done || err != nil {
+			return nil, err
+		}
+		pause := a.pause()
+		if pause > 0 && (pause > r.inlineWait() || r.spent(pause)) {
+			parked = true
+			return nil, r.park(protocol.Wait{Kind: "retry", Name: key.name, WakeAt: *a.step.RetryAt})
+		}
+		if err := r.rest(pause); err != nil {
+			return nil, err
+		}
+		done, value, err := a.try(ctx, fn)
+		if done || err != nil {
+			return value, err
+		}
+	}
+}
+
+// outcome is what a step that is done gives its caller.
+func outcome(s protocol.Step) (any, error) {
+	if s.Status == protocol.StepErrored {
+		return nil, loaded(s.Name, s.Error)
+	}
+	return s.Output, nil
+}
+
+func (r *run) inlineWait() time.Duration {
+	if r.engine.cfg.suspendAlways {
+		return 0
+	}
+	return inlineWait
+}
+
+// spent says whether the budget would be used up by a pause.
+func (r *run) spent(pause time.Duration) bool {
+	return !r.deadline.IsZero() && time.Now().Add(pause).After(r.deadline)
+}
+
+// rest waits within the run.
+func (r *run) rest(pause time.Duration) error {
+	if pause <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-r.ended:
+	case <-r.ctx.Done():
+	}
+	return errOver
+}
+
+// attempts are the attempts of one step.
+type attempts struct {
+	run  *run
+	step protocol.Step
+}
+
+func (r *run) newAttempts(key stepKey, row *storedStep, o options) *attempts {
+	a := &attempts{run: r}
+	if row != nil {
+		a.step = row.Step
+	} else {
+		a.step = protocol.Step{Seq: r.seq(nil), Kind: key.kind, Name: key.name, Occurrence: key.occurrence, StartedAt: r.now()}
+	}
+	if a.step.Config == nil {
+		a.step.Config = o.config() // what was stored first wins over changed code
+	}
+	a.closeLost()
+	return a
+}
+
+// closeLost ends an attempt that an earlier run began and did not live to end: it counts.
+func (a *attempts) closeLost() {
+	n := len(a.step.Attempts)
+	if n == 0 || a.step.Attempts[n-1].EndedAt != nil {
+		return
+	}
+	now := a.run.now()
+	last := &a.step.Attempts[n-1]
+	last.EndedAt = &now
+	last.Error = &protocol.Error{Name: nameCrash, Message: "the process died, or lost the instance, during the attempt"}
+	if len(a.step.Attempts) <= a.step.Config.Retries.Limit {
+		a.schedule(now)
+	}
+}
+
+// schedule sets when the next attempt is due, counted from when the last one ended.
+func (a *attempts) schedule(from time.Time) {
+	at := from.Add(wait(a.step.Config, len(a.step.Attempts)))
+	a.step.Status, a.step.RetryAt = protocol.StepRetrying, &at
+}
+
+// exhausted ends the step where no attempt is left.
+func (a *attempts) exhausted() (bool, error) {
+	n := len(a.step.Attempts)
+	if n == 0 || n <= a.step.Config.Retries.Limit {
+		return false, nil
+	}
+	return true, a.fail(a.step.Attempts[n-1].Error)
+}
+
+// fail stores the step as failed for good and answers with its error.
+func (a *attempts) fail(e *protocol.Error) error {
+	a.step.Status, a.step.Error, a.step.RetryAt = protocol.StepErrored, e, nil
+	if err := a.run.commit(protocol.StepWrite{Step: a.step}); err != nil {
+		return err
+	}
+	return loaded(a.step.Name, e)
+}
+
+// pause is how long the next attempt has to wait.
+func (a *attempts) pause() time.Duration {
+	if a.step.RetryAt == nil {
+		return 0
+	}
+	return a.step.RetryAt.Sub(a.run.now())
+}
+
+// try makes one attempt. done is false where another has to follow.
+func (a *attempts) try(ctx context.Context, fn function) (done bool, value any, err error) {
+	r := a.run
+	began := r.now()
+	a.step.Status, a.step.RetryAt = protocol.StepRunning, nil
+	a.step.Attempts = append(a.step.Attempts, protocol.Attempt{StartedAt: began})
+	value, err = a.call(ctx, fn)
+	if cause := context.Cause(r.ctx); cause != nil && err != nil {
+		return true, nil, a.abandon(cause)
+	}
+	ended := r.now()
+	last := &a.step.Attempts[len(a.step.Attempts)-1]
+	last.EndedAt = &ended
+	if own, ok := value.(committedValue); ok {
+		return true, own.value, r.committed(own.ack)
+	}
+	if err == nil {
+		a.step.Status, a.step.Output = protocol.StepComplete, value
+		return true, value, r.commit(protocol.StepWrite{Step: a.step})
+	}
+	last.Error = stored(err)
+	if final(err) || len(a.step.Attempts) > a.step.Config.Retries.Limit {
+		return true, nil, a.fail(last.Error)
+	}
+	a.schedule(ended)
+	r.log.Info("step attempt failed", "step", a.step.Name, "attempt", len(a.step.Attempts), "error", last.Error.Message, "retry_at", *a.step.RetryAt)
+	return false, nil, r.begin(a.step)
+}
+
+// abandon leaves an attempt that the run's own end cut short. At a shutdown it is taken back, for it
+// is nobody's fault; a lost run can't write anything.
+func (a *attempts) abandon(cause error) error {
+	if errors.Is(cause, errShutdown) && a.step.Status == protocol.StepRunning {
+		now := a.run.now()
+		a.step.Attempts = a.step.Attempts[:len(a.step.Attempts)-1]
+		a.step.Status, a.step.RetryAt = protocol.StepRetrying, &now
+		if err := a.run.begin(a.step); err != nil {
+			return err
+		}
+	}
+	return errOver
+}
+
+// call calls the step's function, with a row written before or meanwhile where it must show.
+func (a *attempts) call(ctx context.Context, fn function) (any, error) {
+	r := a.run
+	if a.step.Config.Retries.Limit == 0 {
+		if err := r.begin(a.step); err != nil {
+			return nil, err
+		}
+	} else {
+		stop := a.beginLater()
+		defer stop()
+	}
+	timeout := time.Duration(a.step.Config.Timeout) * time.Millisecond
+	slow := fmt.Errorf("%w: execution timed out after %dms", ErrTimeout, a.step.Config.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, slow)
+	defer cancel()
+	unhook := context.AfterFunc(r.ctx, cancel)
+	defer unhook()
+	ctx = context.WithValue(ctx, stepContext{}, stepInfo{log: r.log, name: a.step.Name, attempt: len(a.step.Attempts)})
+	return guard(ctx, slow, func(ctx context.Context) (any, error) { return fn(ctx, a) })
+}
+
+// beginLater writes the step's row when the attempt takes its time. stop waits for a write under way.
+func (a *attempts) beginLater() (stop func()) {
+	row := a.step
+	row.Attempts = append([]protocol.Attempt(nil), a.step.Attempts...)
+	written := make(chan struct{})
+	timer := time.AfterFunc(beginAfter, func() {
+		defer close(written)
+		if err := a.run.begin(row); err != nil && !errors.Is(err, ErrSuspended) {
+			a.run.log.Warn("step not shown as running", "step", row.Name, "error", err)
+		}
+	})
+	return func() {
+		if !timer.Stop() {
+			<-written
+		}
+	}
+}
+
+// guard calls fn and returns when it does or when ctx ends, whichever is first: a function that
+// ignores its context holds nothing up, and its late result is thrown away.
+func guard(ctx context.Context, slow error, fn func(context.Context) (any, error)) (any, error) {
+	type result struct {
+		value any
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() { // outlived by nothing that matters: its result has room to be thrown away
+		var res result
+		defer func() {
+			if p := recover(); p != nil {
+				res = result{err: &panicError{value: p, stack: string(debug.Stack())}}
+			}
+			done <- res
+		}()
+		res.value, res.err = fn(ctx)
+	}()
+	select {
+	case res := <-done:
+		if res.err != nil && errors.Is(context.Cause(ctx), ErrTimeout) && errors.Is(res.err, context.DeadlineExceeded) {
+			return nil, slow
+		}
+		return res.value, res.err
+	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), ErrTimeout) {
+			return nil, slow
+		}
+		return nil, context.Cause(ctx)
+	}
+}

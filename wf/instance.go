@@ -1,0 +1,296 @@
+package wf
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/wf/internal/protocol"
+)
+
+// A Status is the state of an instance.
+type Status string
+
+// The states of an instance. Waiting says for what in waiting_for: a sleep, an event type, a retry.
+const (
+	Queued     Status = "queued"
+	Running    Status = "running"
+	Waiting    Status = "waiting"
+	Paused     Status = "paused"
+	Complete   Status = "complete"
+	Errored    Status = "errored"
+	Terminated Status = "terminated"
+)
+
+// maxBatch is the most instances that CreateBatch takes.
+const maxBatch = 100
+
+// An Instance is a handle of one instance. Its methods work from any process, whether or not it runs
+// the workflow, and with the sync processor down.
+type Instance struct {
+	engine *Engine
+	id     string
+}
+
+// ID of the instance.
+func (i *Instance) ID() string { return i.id }
+
+// A CreateOption configures a new instance.
+type CreateOption func(*createOptions)
+
+type createOptions struct {
+	id, owner string
+	record    *surreal.RecordID
+}
+
+// ID names the new instance, instead of a random id: 1 to 100 letters, digits, _ and -, not starting
+// with -. Ids are used once, across all workflows.
+func ID(id string) CreateOption { return func(o *createOptions) { o.id = id } }
+
+// Owner is the record, such as "user:abc", whose user may read the instance and its steps.
+func Owner(record string) CreateOption { return func(o *createOptions) { o.owner = record } }
+
+// OwnerRecord is [Owner] for a record id at hand.
+func OwnerRecord(id surreal.RecordID) CreateOption { return func(o *createOptions) { o.record = &id } }
+
+// Create writes an instance and its first job, in one transaction, and returns at once. A used id is
+// [ErrExists], and the first instance stays as it is.
+func (w *Workflow[P]) Create(ctx context.Context, params P, opts ...CreateOption) (*Instance, error) {
+	row, err := w.newRow(params, opts)
+	if err != nil {
+		return nil, fmt.Errorf("create instance of %s: %w", w.binding, err)
+	}
+	made, err := w.create(ctx, []map[string]any{row})
+	if err != nil {
+		return nil, fmt.Errorf("create instance of %s: %w", w.binding, err)
+	}
+	if len(made) == 0 {
+		return nil, fmt.Errorf("create instance %s of %s: %w", row["id"], w.binding, ErrExists)
+	}
+	return made[0], nil
+}
+
+// A NewInstance is one of a batch.
+type NewInstance[P any] struct {
+	Params  P
+	Options []CreateOption
+}
+
+// CreateBatch creates 1 to 100 instances in one transaction and returns those it made, in order: one
+// whose id is used already is left out.
+func (w *Workflow[P]) CreateBatch(ctx context.Context, batch []NewInstance[P]) ([]*Instance, error) {
+	if len(batch) == 0 || len(batch) > maxBatch {
+		return nil, fmt.Errorf("create batch of %s: %w: %d instances; allowed: 1 to %d", w.binding, ErrConfig, len(batch), maxBatch)
+	}
+	rows := make([]map[string]any, len(batch))
+	for i, one := range batch {
+		row, err := w.newRow(one.Params, one.Options)
+		if err != nil {
+			return nil, fmt.Errorf("create batch of %s: instance %d: %w", w.binding, i, err)
+		}
+		rows[i] = row
+	}
+	made, err := w.create(ctx, rows)
+	if err != nil {
+		return nil, fmt.Errorf("create batch of %s: %w", w.binding, err)
+	}
+	return made, nil
+}
+
+func (w *Workflow[P]) create(ctx context.Context, rows []map[string]any) ([]*Instance, error) {
+	type answer struct {
+		OK bool `json:"ok"`
+	}
+	const call = "RETURN $rows.map(|$row| { RETURN fn::spky::wf::create($row) })"
+	answers, err := surreal.First[[]answer](ctx, w.engine.db, call, map[string]any{"rows": rows})
+	if surreal.IsAlreadyExists(err) { // made by somebody else meanwhile: look again
+		answers, err = surreal.First[[]answer](ctx, w.engine.db, call, map[string]any{"rows": rows})
+	}
+	if err != nil {
+		return nil, err
+	}
+	var made []*Instance
+	for i, a := range answers {
+		if a.OK {
+			made = append(made, &Instance{engine: w.engine, id: rows[i]["id"].(string)}) //nolint:forcetypeassert // set by newRow
+		}
+	}
+	return made, nil
+}
+
+func (w *Workflow[P]) newRow(params P, opts []CreateOption) (map[string]any, error) {
+	o := createOptions{id: rand.Text()}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if !instanceID.MatchString(o.id) {
+		return nil, fmt.Errorf("%w: instance id %q; 1 to 100 letters, digits, _ and -, not starting with -", ErrName, o.id)
+	}
+	value, err := encode("params", params)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := o.ownerValue()
+	if err != nil {
+		return nil, err
+	}
+	cfg := w.engine.cfg
+	return map[string]any{"id": o.id, "binding": w.binding, "params": value, "owner": owner,
+		"backend": textOp(cfg.Backend), "job_table": cfg.OutboxTable, "version": textOp(cfg.Version)}, nil
+}
+
+func (o createOptions) ownerValue() (any, error) {
+	switch {
+	case o.record != nil:
+		return *o.record, nil
+	case o.owner == "":
+		return surreal.None, nil
+	}
+	id, err := surreal.ParseID(o.owner)
+	if err != nil {
+		return nil, fmt.Errorf("owner %q: %w", o.owner, err)
+	}
+	return id, nil
+}
+
+func textOp(text string) any {
+	if text == "" {
+		return surreal.None
+	}
+	return text
+}
+
+// Get finds an instance of the workflow; an unknown id is [ErrNotFound].
+func (w *Workflow[P]) Get(ctx context.Context, id string) (*Instance, error) {
+	i := &Instance{engine: w.engine, id: id}
+	row, err := i.row(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if row.Binding != w.binding {
+		return nil, fmt.Errorf("get instance %s of %s: %w", id, w.binding, ErrNotFound)
+	}
+	return i, nil
+}
+
+// A Report is an instance as it is at the moment.
+type Report struct {
+	ID          string
+	Binding     string
+	Status      Status
+	StepsDone   int
+	CurrentStep string
+	WaitingFor  map[string]any
+	WakeAt      *time.Time
+	Error       *StepError
+	CreatedAt   time.Time
+	FinishedAt  *time.Time
+	Warning     map[string]any
+	output      any
+}
+
+// Output decodes what a complete workflow returned.
+func (r Report) Output(into any) error { return decodeInto("output", r.output, into) }
+
+// Status reads the instance.
+func (i *Instance) Status(ctx context.Context) (Report, error) {
+	row, err := i.row(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{ID: i.id, Binding: row.Binding, Status: Status(row.Status), StepsDone: row.StepsDone, CurrentStep: row.CurrentStep,
+		WaitingFor: row.WaitingFor, WakeAt: row.WakeAt, CreatedAt: row.CreatedAt, FinishedAt: row.FinishedAt, Warning: row.Warning, output: row.Output}
+	if row.Error != nil {
+		report.Error = &StepError{Name: row.Error.Name, Message: row.Error.Message, Stack: row.Error.Stack}
+	}
+	return report, nil
+}
+
+type instanceRow struct {
+	Binding     string          `json:"binding"`
+	Status      string          `json:"status"`
+	StepsDone   int             `json:"steps_done"`
+	CurrentStep string          `json:"current_step"`
+	WaitingFor  map[string]any  `json:"waiting_for"`
+	WakeAt      *time.Time      `json:"wake_at"`
+	Output      any             `json:"output"`
+	Error       *protocol.Error `json:"error"`
+	CreatedAt   time.Time       `json:"created_at"`
+	FinishedAt  *time.Time      `json:"finished_at"`
+	Warning     map[string]any  `json:"warning"`
+}
+
+func (i *Instance) row(ctx context.Context) (instanceRow, error) {
+	rows, err := surreal.First[[]instanceRow](ctx, i.engine.db, "SELECT * FROM $id", map[string]any{"id": i.record()})
+	if err != nil {
+		return instanceRow{}, fmt.Errorf("get instance %s: %w", i.id, err)
+	}
+	if len(rows) == 0 {
+		return instanceRow{}, fmt.Errorf("get instance %s: %w", i.id, ErrNotFound)
+	}
+	return rows[0], nil
+}
+
+func (i *Instance) record() surreal.RecordID {
+	return surreal.RecordID{Table: "_00_wf_instance", ID: i.id}
+}
+
+// SendEvent sends an event of a type to the instance, and wakes it at once if it waits for one. To a
+// finished instance it is a [*StateError], to an unknown one [ErrNotFound].
+func (i *Instance) SendEvent(ctx context.Context, typ string, payload any) error {
+	if !eventType.MatchString(typ) {
+		return fmt.Errorf("send event to %s: %w: event type %q; 1 to 100 letters, digits, _ and -", i.id, ErrName, typ)
+	}
+	value, err := encode("payload of event "+typ, payload)
+	if err != nil {
+		return fmt.Errorf("send event to %s: %w", i.id, err)
+	}
+	return i.call(ctx, "send an event", "RETURN fn::spky::wf::send_event($id, $type, $payload)", map[string]any{"type": typ, "payload": value})
+}
+
+// Pause lets no further step begin. A running step finishes and is stored; then the instance is paused.
+func (i *Instance) Pause(ctx context.Context) error {
+	return i.call(ctx, "pause", "RETURN fn::spky::wf::pause($id)", nil)
+}
+
+// Resume goes on after Pause; sleeps and deadlines move by the time it lasted.
+func (i *Instance) Resume(ctx context.Context) error {
+	return i.call(ctx, "resume", "RETURN fn::spky::wf::resume($id)", nil)
+}
+
+// Terminate ends a live instance at once.
+func (i *Instance) Terminate(ctx context.Context) error {
+	return i.call(ctx, "terminate", "RETURN fn::spky::wf::terminate($id)", nil)
+}
+
+// Restart begins again with the same id and params, in any state: steps and events are forgotten.
+func (i *Instance) Restart(ctx context.Context) error {
+	return i.call(ctx, "restart", "RETURN fn::spky::wf::restart($id)", nil)
+}
+
+// Retry goes on with an errored instance from the steps that failed.
+func (i *Instance) Retry(ctx context.Context) error {
+	return i.call(ctx, "retry", "RETURN fn::spky::wf::retry($id)", nil)
+}
+
+func (i *Instance) call(ctx context.Context, verb, call string, vars map[string]any) error {
+	all := map[string]any{"id": i.id}
+	for k, v := range vars {
+		all[k] = v
+	}
+	answer, err := surreal.First[struct {
+		OK     bool   `json:"ok"`
+		Status string `json:"status"`
+	}](ctx, i.engine.db, call, all)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s instance %s: %w", verb, i.id, err)
+	case answer.OK:
+		return nil
+	case answer.Status == "":
+		return fmt.Errorf("%s instance %s: %w", verb, i.id, ErrNotFound)
+	}
+	return &StateError{Verb: verb, Status: Status(answer.Status)}
+}

@@ -1,0 +1,333 @@
+package wf
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"sp00ky.cloud/spky/wf/internal/protocol"
+)
+
+// Causes that end a run's context.
+var (
+	errLost     = errors.New("wf: the instance was taken away: terminated, restarted, or leased to another run")
+	errShutdown = errors.New("wf: the process shuts down")
+	errOver     = fmt.Errorf("%w: nothing runs after its end", ErrSuspended)
+)
+
+// retryPause is the pause after which a write is repeated that did not reach the store.
+const retryPause = 100 * time.Millisecond
+
+// A run is one pass over a workflow's code: it replays what is stored and executes what is not. It
+// ends in one of four ways: finished, suspended, lost, or, when the store can't be reached any more,
+// given up.
+type run struct {
+	engine   *Engine
+	store    protocol.Store
+	log      *slog.Logger
+	instance protocol.Instance
+	ctx      context.Context //nolint:containedctx // the run's own life, which outlives any call
+	cancel   context.CancelCauseFunc
+	deadline time.Time // no new step begins after it; zero is never
+	now      func() time.Time
+
+	mu       sync.Mutex
+	stored   map[stepKey]*storedStep
+	counts   map[nameKey]int
+	events   []protocol.Event
+	nextSeq  int
+	live     bool // a step has executed in this pass: what follows is no replay
+	threads  int  // goroutines that the run knows of: the workflow's own and those of Go
+	blocked  int  // of these, how many wait for something that no step will bring about now
+	active   int  // steps executing
+	waits    []protocol.Wait
+	pausing  bool
+	draining bool          // the budget is used up: hand over when nothing executes any more
+	stepped  bool          // this run has stored a step of its own
+	over     bool          // no step may begin or commit any more
+	ended    chan struct{} // closed with over
+	end      string        // suspended, lost, shutdown
+	warning  map[string]any
+	endGroup sync.WaitGroup // the write that ends the run
+}
+
+type nameKey struct{ kind, name string }
+
+type stepKey struct {
+	nameKey
+	occurrence int
+}
+
+// A storedStep is a row as loaded, and whether this pass has come to it.
+type storedStep struct {
+	protocol.Step
+	reached bool
+}
+
+// Ways in which a run ends before its workflow does.
+const (
+	endSuspended = "suspended"
+	endLost      = "lost"
+	endShutdown  = "shutdown"
+	endStalled   = "stalled"
+)
+
+func (e *Engine) newRun(ctx context.Context, got protocol.Acquired, budget time.Duration) *run {
+	ctx, cancel := context.WithCancelCause(ctx)
+	started := time.Now()
+	r := &run{
+		engine: e, store: e.store, instance: got.Instance, ctx: ctx, cancel: cancel,
+		log:    e.log.With("binding", got.Instance.Binding, "instance", got.Instance.ID, "run", got.Instance.Runs),
+		stored: map[stepKey]*storedStep{}, counts: map[nameKey]int{}, events: got.Events,
+		threads: 1, ended: make(chan struct{}), pausing: got.Instance.PauseRequested != nil,
+		// The store's clock, carried on by this process's monotonic one.
+		now: func() time.Time { return got.Now.Add(time.Since(started)) },
+	}
+	if budget > 0 {
+		r.deadline = started.Add(budget)
+	}
+	for _, s := range got.Steps {
+		key := stepKey{nameKey{s.Kind, s.Name}, s.Occurrence}
+		r.stored[key] = &storedStep{Step: s}
+		r.nextSeq = max(r.nextSeq, s.Seq)
+	}
+	r.live = len(r.stored) == 0
+	return r
+}
+
+// identify gives a call of a step its identity, in call order.
+func (r *run) identify(kind, name string) (stepKey, *storedStep) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counts[nameKey{kind, name}]++
+	key := stepKey{nameKey{kind, name}, r.counts[nameKey{kind, name}]}
+	row := r.stored[key]
+	if row != nil {
+		row.reached = true
+	}
+	return key, row
+}
+
+// enter lets a step begin that is not stored as done, or says why it may not. However short the
+// budget, a run may take one step, so that every run gets further.
+func (r *run) enter(key stepKey, row *storedStep) error {
+	r.mu.Lock()
+	if r.over {
+		r.mu.Unlock()
+		return errOver
+	}
+	if !r.deadline.IsZero() && r.stepped && time.Now().After(r.deadline) {
+		r.draining = true
+	}
+	if r.pausing || r.draining {
+		r.settleLocked()
+		r.mu.Unlock()
+		<-r.ended // steps that execute beside this one finish first
+		return errOver
+	}
+	defer r.mu.Unlock()
+	if err := r.checkOrderLocked(key, row); err != nil {
+		return err
+	}
+	r.active++
+	return nil
+}
+
+// leave ends what enter began.
+func (r *run) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.active--
+	r.settleLocked()
+}
+
+// park makes the calling goroutine wait for something that only another run will see.
+func (r *run) park(w protocol.Wait) error {
+	r.mu.Lock()
+	r.waits = append(r.waits, w)
+	r.blocked++
+	r.active--
+	r.settleLocked()
+	r.mu.Unlock()
+	<-r.ended
+	return errOver
+}
+
+// settleLocked suspends the run once nothing moves any more.
+func (r *run) settleLocked() {
+	if r.over || r.active > 0 {
+		return
+	}
+	switch {
+	case r.draining:
+		r.suspendLocked(nil)
+	case r.pausing, len(r.waits) > 0 && r.blocked >= r.threads:
+		r.suspendLocked(r.waits)
+	}
+}
+
+// suspendLocked ends the run and gives the instance back: with waits until the first of them ends,
+// without, to go on at once.
+func (r *run) suspendLocked(waits []protocol.Wait) {
+	if r.over {
+		return
+	}
+	r.endLocked(endSuspended, nil)
+	r.endGroup.Go(func() {
+		_, err := r.write(func(ctx context.Context) (protocol.Ack, error) {
+			return r.store.Suspend(ctx, r.instance.ID, r.instance.Fence, waits)
+		})
+		if err != nil {
+			r.log.Warn("the run could not suspend; its lease runs out", "error", err)
+		}
+	})
+}
+
+// endLocked lets no step begin or commit any more. With a cause, running functions are cancelled.
+func (r *run) endLocked(how string, cause error) {
+	if r.over {
+		return
+	}
+	r.over, r.end = true, how
+	close(r.ended)
+	if cause != nil {
+		r.cancel(cause)
+	}
+}
+
+func (r *run) stop(how string, cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endLocked(how, cause)
+}
+
+// heard takes the answer to a fenced write.
+func (r *run) heard(ack protocol.Ack) error {
+	if !ack.OK {
+		r.stop(endLost, errLost)
+		return errOver
+	}
+	if ack.Pause {
+		r.mu.Lock()
+		r.pausing = true
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+// write makes a fenced write and repeats it while the store is not reached, for as long as the lease
+// can last.
+func (r *run) write(do func(context.Context) (protocol.Ack, error)) (protocol.Ack, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), protocol.LeaseTTL)
+	defer cancel()
+	for {
+		ack, err := do(ctx)
+		if err == nil || ctx.Err() != nil || !r.engine.unreachable(err) {
+			return ack, err
+		}
+		timer := time.NewTimer(retryPause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// commit writes a step that is done, unless the run is over.
+func (r *run) commit(w protocol.StepWrite) error {
+	r.mu.Lock()
+	over := r.over && r.end != endSuspended
+	r.mu.Unlock()
+	if over {
+		return errOver
+	}
+	w.Instance, w.Fence, w.Done = r.instance.ID, r.instance.Fence, true
+	ack, err := r.write(func(ctx context.Context) (protocol.Ack, error) { return r.store.Commit(ctx, w) })
+	if err != nil {
+		r.stop(endLost, fmt.Errorf("%w: %w", errLost, err))
+		return fmt.Errorf("store step %q: %w", w.Step.Name, errors.Join(errOver, err))
+	}
+	return r.committed(ack)
+}
+
+// committed takes the answer to a commit.
+func (r *run) committed(ack protocol.Ack) error {
+	if err := r.heard(ack); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live, r.stepped = true, true
+	return nil
+}
+
+// begin writes a step that is not done yet.
+func (r *run) begin(s protocol.Step) error {
+	w := protocol.StepWrite{Instance: r.instance.ID, Fence: r.instance.Fence, Step: s}
+	ack, err := r.write(func(ctx context.Context) (protocol.Ack, error) { return r.store.Begin(ctx, w) })
+	if err != nil {
+		r.stop(endLost, fmt.Errorf("%w: %w", errLost, err))
+		return fmt.Errorf("store step %q: %w", s.Name, errors.Join(errOver, err))
+	}
+	return r.heard(ack)
+}
+
+func (r *run) seq(row *storedStep) int {
+	if row != nil {
+		return row.Seq
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nextSeq++
+	return r.nextSeq
+}
+
+// heartbeat renews the lease until ctx ends, and at once whenever somebody asks by look.
+func (r *run) heartbeat(ctx context.Context, look <-chan struct{}) {
+	ticker := time.NewTicker(protocol.RenewEvery)
+	defer ticker.Stop()
+	kept := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-look:
+			look = nil // once is enough
+		}
+		call, cancel := context.WithTimeout(ctx, protocol.RenewEvery)
+		ack, err := r.store.Renew(call, r.instance.ID, r.instance.Fence)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			kept = time.Now()
+			if r.heard(ack) != nil {
+				return
+			}
+		case time.Since(kept) > protocol.LeaseTTL:
+			r.stop(endLost, fmt.Errorf("%w: no heartbeat reached the store: %w", errLost, err))
+			return
+		}
+	}
+}
+
+// execute runs the workflow's code to its end, or to the run's.
+func (r *run) execute(code func(context.Context, *Step) (any, error)) (output any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{value: p, stack: string(debug.Stack())}
+		}
+	}()
+	step := &Step{run: r}
+	return code(context.WithValue(r.ctx, stepContext{}, stepInfo{log: r.log}), step)
+}
+
+func newToken() string { return rand.Text() }

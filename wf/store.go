@@ -1,0 +1,193 @@
+package wf
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/wf/internal/protocol"
+)
+
+// DB is the database as the engine sees it: one request at a time, repeated on a conflict.
+type DB interface {
+	Query(ctx context.Context, surql string, vars map[string]any) (surreal.Results, error)
+}
+
+// database is the protocol over the functions fn::spky::wf::…
+type database struct {
+	db    DB
+	group *committer
+}
+
+func newDatabase(db DB) *database {
+	d := &database{db: db}
+	d.group = newCommitter(d.commitAll)
+	return d
+}
+
+func (d *database) Acquire(ctx context.Context, id, binding, job, token string) (protocol.Acquired, error) {
+	vars := map[string]any{"id": id, "binding": binding, "job": jobOp(job), "token": token, "ttl": surreal.Duration(protocol.LeaseTTL)}
+	got, err := surreal.First[acquired](ctx, d.db, "RETURN fn::spky::wf::acquire($id, $binding, $job, $token, $ttl)", vars)
+	if err != nil {
+		return protocol.Acquired{}, fmt.Errorf("acquire instance %s: %w", id, err)
+	}
+	got.Instance.ID = id
+	out := protocol.Acquired{State: got.State, Status: got.Status, Now: got.Now, Instance: got.Instance, Steps: got.Steps}
+	for _, event := range got.Events {
+		out.Events = append(out.Events, event.event())
+	}
+	return out, nil
+}
+
+// acquired is the answer with the events' ids, which hold their numbers.
+type acquired struct {
+	State    string            `json:"state"`
+	Status   string            `json:"status"`
+	Now      time.Time         `json:"now"`
+	Instance protocol.Instance `json:"instance"`
+	Steps    []protocol.Step   `json:"steps"`
+	Events   []eventRow        `json:"events"`
+}
+
+type eventRow struct {
+	ID      surreal.RecordID `json:"id"`
+	Type    string           `json:"type"`
+	Payload any              `json:"payload"`
+	SentAt  time.Time        `json:"sent_at"`
+}
+
+func (r eventRow) event() protocol.Event {
+	e := protocol.Event{Type: r.Type, Payload: r.Payload, SentAt: r.SentAt}
+	if key, ok := r.ID.ID.([]any); ok && len(key) == 3 {
+		if n, ok := key[2].(uint64); ok {
+			e.Number = int(n) //nolint:gosec // counts events
+		}
+	}
+	return e
+}
+
+func (d *database) Begin(ctx context.Context, w protocol.StepWrite) (protocol.Ack, error) {
+	return d.ack(ctx, "RETURN fn::spky::wf::begin_step($op)", map[string]any{"op": stepOp(w)})
+}
+
+func (d *database) Commit(ctx context.Context, w protocol.StepWrite) (protocol.Ack, error) {
+	return d.group.commit(ctx, w)
+}
+
+// commitAll writes commits of any number of runs in one call.
+func (d *database) commitAll(ctx context.Context, writes []protocol.StepWrite) ([]protocol.Ack, error) {
+	ops := make([]map[string]any, len(writes))
+	for i, w := range writes {
+		ops[i] = stepOp(w)
+	}
+	acks, err := surreal.First[[]protocol.Ack](ctx, d.db, "RETURN fn::spky::wf::commit_steps($ops)", map[string]any{"ops": ops})
+	if err == nil && len(acks) != len(writes) {
+		err = fmt.Errorf("%d answers to %d commits", len(acks), len(writes))
+	}
+	return acks, err
+}
+
+func (d *database) Renew(ctx context.Context, id string, fence int) (protocol.Ack, error) {
+	vars := map[string]any{"id": id, "fence": fence, "ttl": surreal.Duration(protocol.LeaseTTL)}
+	return d.ack(ctx, "RETURN fn::spky::wf::renew($id, $fence, $ttl)", vars)
+}
+
+func (d *database) Suspend(ctx context.Context, id string, fence int, waits []protocol.Wait) (protocol.Ack, error) {
+	op := map[string]any{"id": id, "fence": fence, "waiting_for": surreal.None, "wake_at": surreal.None, "events": []string{}}
+	if len(waits) > 0 {
+		first, types := earliest(waits)
+		op["wake_at"], op["events"] = first.WakeAt, types
+		op["waiting_for"] = map[string]any{"kind": first.Kind, "name": first.Name, "types": types, "waits": len(waits)}
+	}
+	return d.ack(ctx, "RETURN fn::spky::wf::suspend($op)", map[string]any{"op": op})
+}
+
+func earliest(waits []protocol.Wait) (protocol.Wait, []string) {
+	first, types := waits[0], []string{}
+	for _, w := range waits {
+		if w.WakeAt.Before(first.WakeAt) {
+			first = w
+		}
+		types = append(types, w.Types...)
+	}
+	return first, types
+}
+
+func (d *database) Finish(ctx context.Context, f protocol.Finish) (protocol.Ack, error) {
+	op := map[string]any{"id": f.Instance, "fence": f.Fence, "status": f.Status, "output": f.Output,
+		"error": errorOp(f.Error), "warning": surreal.None}
+	if f.Warning != nil {
+		op["warning"] = f.Warning
+	}
+	return d.ack(ctx, "RETURN fn::spky::wf::finish($op)", map[string]any{"op": op})
+}
+
+func (d *database) Warn(ctx context.Context, id string, fence int, warning map[string]any, stalled bool) (protocol.Ack, error) {
+	vars := map[string]any{"id": id, "fence": fence, "warning": warning, "stalled": stalled}
+	return d.ack(ctx, "RETURN fn::spky::wf::warn($id, $fence, $warning, $stalled)", vars)
+}
+
+func (d *database) ack(ctx context.Context, call string, vars map[string]any) (protocol.Ack, error) {
+	return surreal.First[protocol.Ack](ctx, d.db, call, vars)
+}
+
+func stepOp(w protocol.StepWrite) map[string]any {
+	op := map[string]any{"id": w.Instance, "fence": w.Fence, "ttl": surreal.Duration(protocol.LeaseTTL), "event": surreal.None, "step": stepRow(w.Step)}
+	if w.Event > 0 {
+		op["event"] = w.Event
+	}
+	return op
+}
+
+func stepRow(s protocol.Step) map[string]any {
+	row := map[string]any{
+		"seq": s.Seq, "kind": s.Kind, "name": s.Name, "occurrence": s.Occurrence, "status": s.Status,
+		"attempts": attemptRows(s.Attempts), "config": surreal.None, "output": s.Output, "error": errorOp(s.Error),
+		"retry_at": timeOp(s.RetryAt), "wake_at": timeOp(s.WakeAt), "started_at": s.StartedAt,
+	}
+	if c := s.Config; c != nil {
+		row["config"] = map[string]any{"timeout": c.Timeout,
+			"retries": map[string]any{"limit": c.Retries.Limit, "delay": c.Retries.Delay, "backoff": c.Retries.Backoff}}
+	}
+	return row
+}
+
+func attemptRows(attempts []protocol.Attempt) []map[string]any {
+	rows := make([]map[string]any, len(attempts))
+	for i, a := range attempts {
+		rows[i] = map[string]any{"started_at": a.StartedAt}
+		if a.EndedAt != nil {
+			rows[i]["ended_at"] = *a.EndedAt
+		}
+		if a.Error != nil {
+			rows[i]["error"] = errorOp(a.Error)
+		}
+	}
+	return rows
+}
+
+func errorOp(e *protocol.Error) any {
+	if e == nil {
+		return surreal.None
+	}
+	op := map[string]any{"name": e.Name, "message": e.Message}
+	if e.Stack != "" {
+		op["stack"] = e.Stack
+	}
+	return op
+}
+
+func timeOp(t *time.Time) any {
+	if t == nil {
+		return surreal.None
+	}
+	return *t
+}
+
+func jobOp(job string) any {
+	if job == "" {
+		return surreal.None
+	}
+	return job
+}

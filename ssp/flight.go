@@ -47,7 +47,15 @@ func (l *lane) attempt(ctx context.Context, job outbox.Job) (v verdict) {
 	if job.Err != nil {
 		return refuse(job.Err)
 	}
-	return l.dispatch(ctx, job)
+	v = l.dispatch(ctx, job)
+	// What an ill backend answers is no attempt of the job's. A request that ended without an answer
+	// is one: it may be what made the backend ill, and must not come back for ever.
+	if v.ill && v.code != 0 && l.backend.Healthcheck != "" {
+		if err := l.node.prober.ask(ctx, l, time.Now()); err != nil {
+			v.status, v.unreachable = outbox.Pending, err
+		}
+	}
+	return v
 }
 
 // finish frees the flight's slot and hands what it came to over to the settler.

@@ -39,6 +39,7 @@ type lane struct {
 	backend config.Backend
 	table   *outbox.Table
 	circuit *circuit
+	checkup checkup
 	feed    *feed
 	settler *settler
 	pace    pace

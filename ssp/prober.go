@@ -77,18 +77,45 @@ func (p *prober) due() []*lane {
 }
 
 func (p *prober) probe(ctx context.Context, l *lane) {
+	_ = p.ask(ctx, l, time.Now()) // ask tells the circuit
+}
+
+// trust is how long an answer that the backend is well also speaks for what happened after it.
+const trust = 100 * time.Millisecond
+
+// A checkup is what a backend's last health check said.
+type checkup struct {
+	mu      sync.Mutex
+	started time.Time
+	err     error
+}
+
+// ask says what is wrong with the lane's backend, nil where it is well, and tells its circuit. Whoever
+// asks about something that happened at when shares the answer of a check that was made later, or
+// shortly before. Where ctx ends first nothing is known, and nil the answer.
+func (p *prober) ask(ctx context.Context, l *lane, when time.Time) error {
+	l.checkup.mu.Lock()
+	defer l.checkup.mu.Unlock()
+	age := when.Sub(l.checkup.started)
+	if age < trust || l.checkup.err != nil && age < probeEvery {
+		return l.checkup.err
+	}
+	started := time.Now()
 	err := p.check(ctx, l)
+	if ctx.Err() != nil {
+		return nil
+	}
+	l.checkup.started, l.checkup.err = started, err
 	changed := false
-	switch {
-	case ctx.Err() != nil:
-	case err != nil:
+	if err != nil {
 		changed = l.circuit.trip(err)
-	default:
+	} else {
 		changed = l.circuit.report(nil)
 	}
 	if changed {
 		l.noticeCircuit()
 	}
+	return err
 }
 
 func (p *prober) check(ctx context.Context, l *lane) error {

@@ -96,7 +96,7 @@ func (l *lane) report() map[string]any {
 	busy, queued := l.held()
 	state, since, reason := l.circuit.snapshot()
 	report := map[string]any{
-		"name": l.backend.Name, "table": l.table.Name(), "slots": l.backend.Concurrency, "busy": busy,
+		"name": l.backend.Name, "table": l.backend.Table, "slots": l.backend.Concurrency, "busy": busy,
 		"queued": queued, "circuit": string(state), "circuit_since": since, "feed": l.feed.up(),
 	}
 	if reason != "" {

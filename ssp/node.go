@@ -252,7 +252,7 @@ func (n *Node) prepare(ctx context.Context) error {
 			n.prepared.Store(true)
 			return nil
 		}
-		if !surreal.IsUnreachable(err) || ctx.Err() != nil {
+		if !surreal.IsUnreachable(err) && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return err
 		}
 		n.noticeError(ctx, "prepare", n.log, err)

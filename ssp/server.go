@@ -93,10 +93,10 @@ func (n *Node) troubles() []string {
 	}
 	for _, l := range n.lanes {
 		if !l.feed.hears() {
-			found = append(found, "no live feed of table "+l.table.Name()+"; jobs start by the sweep")
+			found = append(found, "no live feed of table "+l.backend.Table+"; jobs start by the sweep")
 		}
 		if !l.swept.Load() {
-			found = append(found, "table "+l.table.Name()+" has not been looked through yet")
+			found = append(found, "table "+l.backend.Table+" has not been looked through yet")
 		}
 	}
 	if last := n.lastBeat.Load(); n.prepared.Load() && (last == nil || time.Since(*last) > freshness) {

@@ -47,7 +47,7 @@ type Job struct {
 	MaxRetries int
 	// Strategy is "linear" or "exponential"; anything else behaves as linear.
 	Strategy string
-	// Timeout of one attempt in seconds as written by the creator, 0 without.
+	// Timeout of one attempt in seconds, 1 to 3600 whatever the creator wrote, 0 where he wrote none.
 	Timeout int
 	// Epoch is the fencing token of this claim.
 	Epoch int64
@@ -98,7 +98,7 @@ func decodeJob(raw surreal.Result) (Job, error) {
 	}
 	job := Job{
 		ID: row.ID, Epoch: row.Epoch, Payload: row.Payload, DueAt: row.DueAt, Platform: row.Platform,
-		Retries: max(integer(row.Retries, 0), 0), MaxRetries: integer(row.Max, DefaultAttempts), Timeout: integer(row.Timeout, 0),
+		Retries: max(integer(row.Retries, 0), 0), MaxRetries: integer(row.Max, DefaultAttempts), Timeout: seconds(row.Timeout),
 	}
 	job.Path, _ = row.Path.(string)
 	job.Strategy, _ = row.Strategy.(string)
@@ -106,6 +106,15 @@ func decodeJob(raw surreal.Result) (Job, error) {
 		job.CreatedAt = at.UTC()
 	}
 	return job, nil
+}
+
+// seconds reads a row's timeout just as the claim's statement does, whose lease must not be shorter.
+func seconds(v any) int {
+	switch v.(type) {
+	case uint64, int64:
+		return min(max(integer(v, 0), 1), 3600)
+	}
+	return 0
 }
 
 // integer reads a number of any type, within ± 1<<31.

@@ -33,7 +33,8 @@ const (
 type Outcome struct {
 	ID    surreal.RecordID
 	Epoch int64
-	// Status the job has from now on; Pending makes it due again after Wait.
+	// Status the job has from now on; Pending makes it due again after Wait, unless somebody asked
+	// for its cancellation meanwhile: then it is cancelled.
 	Status Status
 	Wait   time.Duration
 	// Counts adds a failed attempt to retries.
@@ -46,10 +47,10 @@ type Outcome struct {
 
 // A Settled says what became of an Outcome.
 type Settled struct {
-	// Written is false where the job was no longer held under the outcome's epoch; Status is then
-	// what was found, "" for a row that is gone.
+	// Written is false where the job was no longer held under the outcome's epoch.
 	Written bool
-	Status  Status
+	// Status is what was written or, without Written, found: "" for a row that is gone.
+	Status Status
 	// Err is what the database refused about the outcome. With Written, the state was stored
 	// without its result and error entry; without, nothing was.
 	Err error
@@ -99,11 +100,8 @@ func (t *Table) settleAll(ctx context.Context, outcomes []Outcome) ([]Settled, e
 // whose answer was lost.
 func (t *Table) judge(o Outcome, row settledRow) Settled {
 	found := Status(row.Status)
-	again := found == t.status(o) && row.Epoch == o.Epoch
-	if row.OK || again {
-		return Settled{Written: true, Status: t.status(o)}
-	}
-	return Settled{Status: found}
+	again := row.Epoch == o.Epoch && (found == t.status(o) || o.Status == Pending && found == t.cfg.Cancelled)
+	return Settled{Written: row.OK || again, Status: found}
 }
 
 // settleBare stores a state whose result or error entry the table's own definitions refuse.
@@ -129,7 +127,7 @@ func (t *Table) status(o Outcome) Status {
 
 func (t *Table) encode(o Outcome) map[string]any {
 	args := map[string]any{
-		"id": o.ID, "epoch": o.Epoch, "status": string(t.status(o)), "retries": 0,
+		"id": o.ID, "epoch": o.Epoch, "status": string(t.status(o)), "cancelled": string(t.cfg.Cancelled), "retries": 0,
 		"wait": surreal.Duration(max(o.Wait, 0)), "result": o.Result, "error": surreal.None,
 	}
 	if o.Result == nil {

@@ -60,7 +60,7 @@ func (t *Table) Name() string { return t.cfg.Name }
 // AttemptTimeout is how long one attempt of the job may take.
 func (t *Table) AttemptTimeout(j Job) time.Duration {
 	if t.cfg.Overridable && j.Timeout > 0 {
-		return time.Duration(min(j.Timeout, 3600)) * time.Second
+		return time.Duration(j.Timeout) * time.Second
 	}
 	return t.cfg.Timeout
 }

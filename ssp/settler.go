@@ -129,6 +129,9 @@ func (s *settler) judge(one settlement, found outbox.Settled) {
 	case !found.Written:
 		log.Warn("lease lost: the job was taken away meanwhile, its outcome is dropped", "found", found.Status)
 	}
+	if found.Written && one.outcome.Status == outbox.Pending && found.Status != outbox.Pending {
+		one.outcome.Status = outbox.Cancelled // somebody asked for it while the attempt was failing
+	}
 	if found.Written {
 		if one.outcome.Status == outbox.Pending {
 			again = s.lane.node.clock.now().Add(one.outcome.Wait)

@@ -169,7 +169,7 @@ func TestTimeoutsOfJobsAreClamped(t *testing.T) {
 	r := newJobs(t)
 	s := serve(t, nil)
 	r.start(s.backends(func(b *config.Backend) { b.TimeoutOverridable, b.Timeout = true, 5*time.Second }))
-	for timeout, want := range map[int]string{-7: "5000", 0: "5000", 1: "1000", 3600: "3600000", 3601: "3600000", 1 << 40: "3600000"} {
+	for timeout, want := range map[int]string{-7: "1000", 0: "1000", 1: "1000", 3600: "3600000", 3601: "3600000", 1 << 40: "3600000"} {
 		path := fmt.Sprintf("/%d", timeout)
 		r.settled(r.job(timeout, path, map[string]any{"timeout": timeout}), "success")
 		if got := s.requests(path)[0].Header.Get("Spky-Timeout-Ms"); got != want {

@@ -11,12 +11,21 @@ import (
 // parseDepth is how deep the key of a record id may nest.
 const parseDepth = 32
 
+// parseLimit is how long the text of a record id may be.
+const parseLimit = 16 << 10
+
 // ParseID reads a record id as people and SurrealDB write it: table:key, where both may stand in backticks or ⟨⟩ and
 // the key may be an integer, u'a uuid', an array or an object of plain values. It gives back what [FormatID] writes.
 //
 // A plain key of digits is an integer, any other plain key a string: job:7 is not job:`7`. Ranges and functions such as
 // rand() are no record ids.
 func ParseID(text string) (RecordID, error) {
+	if len(text) > parseLimit {
+		return RecordID{}, fmt.Errorf("%q is not a record id: it is longer than %d bytes", clip(text), parseLimit)
+	}
+	if !utf8.ValidString(text) {
+		return RecordID{}, fmt.Errorf("%q is not a record id: %w", clip(text), errNotUTF8)
+	}
 	p := parser{rest: strings.TrimSpace(text)}
 	id, err := p.recordID(parseDepth)
 	if err == nil && p.rest != "" {
@@ -35,7 +44,7 @@ func clip(s string) string {
 		return s
 	}
 	end := most
-	for !utf8.RuneStart(s[end]) {
+	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end] + "…"
@@ -54,9 +63,6 @@ func (p *parser) accept(mark string) bool {
 }
 
 func (p *parser) recordID(depth int) (RecordID, error) {
-	if !utf8.ValidString(p.rest) {
-		return RecordID{}, errNotUTF8
-	}
 	table, err := p.name()
 	if err != nil {
 		return RecordID{}, fmt.Errorf("table: %w", err)

@@ -76,7 +76,7 @@ func (l *lane) request(job outbox.Job, timeout time.Duration) (*http.Request, er
 // where is the URL that a job is sent to. The platform's own rows may go where no user's may.
 func (l *lane) where(job outbox.Job) (*url.URL, error) {
 	if job.Platform {
-		return l.backend.BaseURL.JoinPath(job.Path), nil
+		return below(l.backend.BaseURL, job.Path), nil
 	}
 	where, err := target(l.backend.BaseURL, job.Path)
 	if err == nil && !l.backend.AllowsPath(job.Path) {

@@ -121,7 +121,7 @@ func (p *prober) ask(ctx context.Context, l *lane, when time.Time) error {
 func (p *prober) check(ctx context.Context, l *lane) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	where := healthURL(l.backend.BaseURL, l.backend.Healthcheck)
+	where := below(l.backend.BaseURL, l.backend.Healthcheck)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
 	if err != nil {
 		return fmt.Errorf("health check: %w", err)
@@ -139,8 +139,8 @@ func (p *prober) check(ctx context.Context, l *lane) error {
 	return nil
 }
 
-// healthURL is the health check's URL: a path below the backend's base.
-func healthURL(base *url.URL, path string) *url.URL {
+// below is the URL of a path below a backend's base.
+func below(base *url.URL, path string) *url.URL {
 	where := *base
 	where.Path = strings.TrimSuffix(base.Path, "/") + "/" + strings.TrimPrefix(path, "/")
 	where.RawPath = ""

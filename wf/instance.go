@@ -103,7 +103,7 @@ func (w *Workflow[P]) create(ctx context.Context, rows []map[string]any) ([]*Ins
 	type answer struct {
 		OK bool `json:"ok"`
 	}
-	const call = "RETURN $rows.map(|$row| { RETURN fn::spky::wf::create($row) })"
+	const call = "RETURN fn::spky::wf::create_batch($rows)"
 	answers, err := surreal.First[[]answer](ctx, w.engine.db, call, map[string]any{"rows": rows})
 	if surreal.IsAlreadyExists(err) { // made by somebody else meanwhile: look again
 		answers, err = surreal.First[[]answer](ctx, w.engine.db, call, map[string]any{"rows": rows})

@@ -68,7 +68,9 @@ func (d *database) query(ctx context.Context, w protocol.StepWrite, surql string
 	for name, value := range vars {
 		all[name] = value
 	}
-	text := "BEGIN;\nLET $spky_held = fn::spky::wf::hold($spky_op);\nLET $spky_result = {\n" + surql + "\n};\n" +
+	// A closure keeps a RETURN of the block from ending the transaction: at its top level it would
+	// skip to the COMMIT.
+	text := "BEGIN;\nLET $spky_held = fn::spky::wf::hold($spky_op);\nLET $spky_result = (|| {\n" + surql + "\n})();\n" +
 		"RETURN fn::spky::wf::commit_query($spky_op, $spky_result);\nCOMMIT;"
 	answer, err := surreal.Last[struct {
 		Pause  bool `json:"pause"`

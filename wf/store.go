@@ -27,8 +27,8 @@ func newDatabase(db DB) *database {
 }
 
 func (d *database) Acquire(ctx context.Context, id, binding, job, token string) (protocol.Acquired, error) {
-	vars := map[string]any{"id": id, "binding": binding, "job": jobOp(job), "token": token, "ttl": surreal.Duration(protocol.LeaseTTL)}
-	got, err := surreal.First[acquired](ctx, d.db, "RETURN fn::spky::wf::acquire($id, $binding, $job, $token, $ttl)", vars)
+	vars := map[string]any{"id": id, "binding": binding, "job": jobOp(job), "run": token, "ttl": surreal.Duration(protocol.LeaseTTL)}
+	got, err := surreal.First[acquired](ctx, d.db, "RETURN fn::spky::wf::acquire($id, $binding, $job, $run, $ttl)", vars)
 	if err != nil {
 		return protocol.Acquired{}, fmt.Errorf("acquire instance %s: %w", id, err)
 	}

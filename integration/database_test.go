@@ -47,7 +47,9 @@ func connect(tb testing.TB, cfg surreal.Config) *database {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	client, stop, err := surreal.Connect(ctx, cfg)
+	patient := cfg
+	patient.DialTimeout, patient.PingTimeout = patience, patience // the server serves many tests at once
+	client, stop, err := surreal.Connect(ctx, patient)
 	if err != nil {
 		tb.Fatalf("connect: %v", err)
 	}
@@ -72,7 +74,7 @@ func (db *database) define(table string) {
 func (db *database) exec(surql string, vars map[string]any) {
 	db.tb.Helper()
 	if err := db.try(surql, vars); err != nil {
-		db.tb.Fatalf("%s: %v", surql, err)
+		db.tb.Fatalf("%.300s: %v", surql, err)
 	}
 }
 

@@ -52,9 +52,10 @@ func (l *logbook) String() string {
 // A node runs in this process.
 type node struct {
 	*ssp.Node
-	tb   testing.TB
-	log  *logbook
-	stop func() // ends it and waits
+	tb    testing.TB
+	log   *logbook
+	ended chan struct{}
+	stop  func() // ends it and waits
 }
 
 // start runs a node in this process until the test's end and waits until it works. Its name is its
@@ -82,14 +83,16 @@ func begin(tb testing.TB, name string, db surreal.Config, b config.Backend, chan
 		tb.Fatalf("make node: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- made.Run(ctx) }()
-	n := &node{Node: made, tb: tb, log: log}
-	n.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
+	n := &node{Node: made, tb: tb, log: log, ended: make(chan struct{})}
+	go func() {
+		defer close(n.ended)
+		if err := made.Run(ctx); err != nil {
 			tb.Errorf("node %s: %v", name, err)
 		}
+	}()
+	n.stop = sync.OnceFunc(func() {
+		cancel()
+		<-n.ended
 	})
 	tb.Cleanup(n.stop)
 	return n
@@ -102,6 +105,9 @@ func (n *node) works() {
 		select {
 		case <-n.Ready():
 			return true, nil
+		case <-n.ended:
+			n.tb.Fatal("the node ended before it worked")
+			return false, nil
 		default:
 			_, body := n.get("/ready")
 			return false, body

@@ -36,9 +36,9 @@ func newDevCommand(p *program) *cobra.Command {
             where it is on PATH; else the embedded one, which needs Node.js
   schema    the project's schema, migrations and outboxes, and the platform's
   runner    on 127.0.0.1:8667
-  apps      their dev commands, started again when they crash, told by SPKY_DB_URL,
+  apps      their dev commands, started again when they crash; SPKY_DB_URL,
             SPKY_DB_WS, SPKY_DB_NS, SPKY_DB_NAME, SPKY_DB_USER, SPKY_DB_PASS,
-            SPKY_SSP_ADDR, SPKY_OUTBOX_TABLE and PORT where everything is
+            SPKY_SSP_ADDR, SPKY_OUTBOX_TABLE and PORT say where everything is
 
 Data stays in .sp00ky beside sp00ky.yml until --clean removes it.
 
@@ -82,13 +82,23 @@ func (p *program) runDev(ctx context.Context, f devFlags) error {
 	return dev.Run(ctx, dev.Options{
 		Config: cfg, Out: p.out, Style: style, Environ: os.Environ(),
 		NewLogger: func(w io.Writer) (*slog.Logger, error) {
-			return logging.New(w, logging.Options{Directives: cfg.LogLevel.For(config.StageDev), JSON: p.flags.logFormat == "json", Color: style.On()})
+			return logging.New(w, logging.Options{Directives: devLevel(cfg), JSON: p.flags.logFormat == "json", Color: style.On(), Omit: []string{"node"}})
 		},
 		NewNode:  func(cfg *config.Config, log *slog.Logger) (*ssp.Node, error) { return newNode(cfg, log) },
 		Guard:    []string{executable, guardCommand},
 		Command:  func(endpoint string) string { return p.commandLine(self, cfg, endpoint) },
 		DBListen: f.dbListen, Clean: f.clean, FixChecksums: f.fixChecksums,
 	})
+}
+
+// devLevel is the level of the log; unless somebody chose another, without the
+// small talk of the connections.
+func devLevel(cfg *config.Config) string {
+	level := cfg.LogLevel.For(config.StageDev)
+	if level == "info" {
+		return "info,surreal=warn"
+	}
+	return level
 }
 
 // commandLine is how this program is run against the same database.

@@ -129,8 +129,11 @@ func (d *desk) table(name string) *outbox.Table {
 }
 
 // inspected gives the verbs on a table whose columns have been looked at, for
-// those that depend on them.
+// those that depend on them. A table that does not exist has no jobs.
 func (d *desk) inspected(ctx context.Context, name string) (*outbox.Table, error) {
+	if err := surreal.Exec(ctx, d.db, "SELECT VALUE id FROM `"+name+"` LIMIT 1", nil); err != nil {
+		return nil, fmt.Errorf("look at table %s: %w", name, err)
+	}
 	box, err := schema.InspectOutbox(ctx, d.db, name)
 	if err != nil {
 		return nil, err
@@ -199,7 +202,7 @@ func (p *program) each(ctx context.Context, table string, texts []string, do fun
 // takesJobs checks that there is at least one id.
 func takesJobs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usagef("%s: the id of a job is missing", cmd.CommandPath())
+		return usagef("%sthe id of a job is missing", what(cmd))
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (d *desk) newest(ctx context.Context, status outbox.Status, limit int) ([]a
 }
 
 func (p *program) printJobs(rows []any, now time.Time) error {
-	table := render.NewTable("ID", "STATUS", "TRIES", "PATH", "CREATED", "UPDATED", "NEXT")
+	table := render.NewTable("ID", "STATUS", "FAILED", "PATH", "CREATED", "UPDATED", "NEXT")
 	style := render.StyleFor(p.out, p.env)
 	table.Paint(1, style.Status)
 	for _, one := range rows {

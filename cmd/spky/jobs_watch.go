@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -76,10 +75,7 @@ func (w *watcher) tables(ctx context.Context, d *desk) error {
 			})
 		})
 	}
-	if err := group.Wait(); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return context.Cause(ctx)
+	return group.Wait()
 }
 
 // A changeLine is a change as one line of JSON.
@@ -89,14 +85,15 @@ type changeLine struct {
 	Status  string    `json:"status"`
 	Before  string    `json:"before,omitempty"`
 	Path    string    `json:"path,omitempty"`
-	Tries   string    `json:"tries,omitempty"`
+	Retries any       `json:"retries,omitempty"`
+	Max     any       `json:"max_retries,omitempty"`
 	Deleted bool      `json:"deleted,omitempty"`
 }
 
 func (w *watcher) print(c follow.Change) error {
 	line := changeLine{At: time.Now().UTC(), ID: surreal.FormatID(c.ID), Status: string(c.Status), Before: string(c.Before), Deleted: c.Deleted()}
 	if !c.Deleted() {
-		line.Path, line.Tries = word(c.Row["path"]), tries(c.Row)
+		line.Path, line.Retries, line.Max = word(c.Row["path"]), c.Row["retries"], c.Row["max_retries"]
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +108,11 @@ func (w *watcher) print(c follow.Change) error {
 	if line.Before != "" && line.Before != line.Status {
 		status = line.Before + " → " + status
 	}
+	tried := ""
+	if !line.Deleted {
+		tried = "failed " + tries(c.Row)
+	}
 	_, err := fmt.Fprintf(w.p.out, "%s  %s  %s  %s  %s\n", style.Dim(line.At.Local().Format("15:04:05.000")),
-		render.Printable(line.ID), status, line.Tries, render.Printable(line.Path))
+		render.Printable(line.ID), status, tried, render.Printable(line.Path))
 	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -85,7 +84,7 @@ func groupOnly(cmd *cobra.Command) {
 		if similar := c.SuggestionsFor(args[0]); len(similar) > 0 {
 			near = "; did you mean " + strings.Join(similar, " or ") + "?"
 		}
-		return usagef("%s: unknown command %q%s", c.CommandPath(), args[0], near)
+		return usagef("%sunknown command %q%s", what(c), args[0], near)
 	}
 	cmd.SuggestionsMinimumDistance = 2
 }
@@ -96,10 +95,20 @@ func takes(least int, names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usagef("%s: %s is missing", cmd.CommandPath(), cmp.Or(names[len(args)], "an argument"))
+			return usagef("%s%s is missing", what(cmd), names[len(args)])
 		case len(args) > len(names):
-			return usagef("%s: %q is one argument too many", cmd.CommandPath(), args[len(names)])
+			return usagef("%s%q is one argument too many", what(cmd), args[len(names)])
 		}
 		return nil
 	}
+}
+
+// what is the command as errors begin with it: "jobs get: ", "" for the program
+// itself.
+func what(cmd *cobra.Command) string {
+	_, path, ok := strings.Cut(cmd.CommandPath(), " ")
+	if !ok {
+		return ""
+	}
+	return path + ": "
 }

@@ -24,6 +24,8 @@ type Options struct {
 	JSON bool
 	// Color colours the level in text.
 	Color bool
+	// Omit are attributes that text leaves out.
+	Omit []string
 }
 
 // New makes a logger that writes to w.
@@ -41,7 +43,7 @@ func New(w io.Writer, o Options) (*slog.Logger, error) {
 		l.of[target] = level(name)
 		l.least = min(l.least, l.of[target])
 	}
-	var h slog.Handler = newText(w, o.Color)
+	var h slog.Handler = newText(w, o)
 	if o.JSON {
 		h = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l.least})
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
@@ -25,18 +26,19 @@ type sink struct {
 	w   io.Writer
 }
 
-func newText(w io.Writer, color bool) *text {
+func newText(w io.Writer, o Options) *text {
 	s := &sink{w: w}
+	omit := append([]string{slog.TimeKey, slog.LevelKey, slog.MessageKey}, o.Omit...)
 	attrs := slog.NewTextHandler(&s.buf, &slog.HandlerOptions{
 		Level: slog.LevelDebug - 100,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
+			if len(groups) == 0 && slices.Contains(omit, a.Key) {
 				return slog.Attr{}
 			}
 			return a
 		},
 	})
-	return &text{shared: s, attrs: attrs, style: render.Colored(color)}
+	return &text{shared: s, attrs: attrs, style: render.Colored(o.Color)}
 }
 
 // Enabled leaves the choice to the filter around it.

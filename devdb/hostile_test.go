@@ -235,7 +235,7 @@ func TestDamagedFrames(t *testing.T) {
 		t.Fatal(err)
 	}
 	ws := signedInSocket(t, target)
-	for range 3000 {
+	for range 1500 {
 		frame := damage(rnd, good)
 		if err := ws.WriteMessage(websocket.BinaryMessage, frame); err != nil {
 			t.Fatal(err)

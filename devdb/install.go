@@ -16,6 +16,8 @@ import (
 const (
 	// marker is written last: a directory without it is half installed.
 	marker = "installed"
+	// unusedAfter is how long an installation of another version is kept without being used.
+	unusedAfter = 30 * 24 * time.Hour
 	// lockPoll is how often a process that waits for another's installation looks again.
 	lockPoll = 100 * time.Millisecond
 )
@@ -42,8 +44,12 @@ func install(ctx context.Context, progress io.Writer) (installation, error) {
 	}
 	in := installation{dir: filepath.Join(root, "devdb-"+hash), node: tools.Node}
 	installed := in.complete()
-	if err := tools.check(installed); err != nil || installed {
+	if err := tools.check(installed); err != nil {
 		return in, err
+	}
+	if installed {
+		in.use()
+		return in, nil
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return in, fmt.Errorf("make the cache directory (SPKY_CACHE_DIR names another): %w", err)
@@ -79,6 +85,25 @@ func (in installation) complete() bool {
 		}
 	}
 	return true
+}
+
+// use notes that the installation is in use. When it cannot be noted, it may have to be installed again some day.
+func (in installation) use() {
+	now := time.Now()
+	_ = os.Chtimes(filepath.Join(in.dir, marker), now, now)
+}
+
+// sweep removes the installations that nobody has used since a time; every version of the host leaves one.
+func sweep(root string, since time.Time) {
+	markers, err := filepath.Glob(filepath.Join(root, "devdb-*", marker))
+	if err != nil {
+		return
+	}
+	for _, path := range markers {
+		if info, err := os.Stat(path); err == nil && info.ModTime().Before(since) {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
+	}
 }
 
 // lockDir waits until no other process installs.
@@ -128,6 +153,7 @@ func (in installation) make(ctx context.Context, tools Tools, progress io.Writer
 		return err
 	}
 	in.prune(tools.Platform)
+	sweep(filepath.Dir(in.dir), time.Now().Add(-unusedAfter))
 	if err := os.WriteFile(filepath.Join(in.dir, marker), nil, 0o644); err != nil {
 		return fmt.Errorf("mark the installation as finished: %w", err)
 	}

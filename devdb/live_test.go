@@ -8,6 +8,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 	"github.com/gorilla/websocket"
 
+	"sp00ky.cloud/spky/devdb"
 	"sp00ky.cloud/spky/devdb/devdbtest"
 )
 
@@ -151,4 +152,18 @@ func stall(t *testing.T, target devdbtest.Target, text string) *websocket.Conn {
 		}
 	}
 	return ws
+}
+
+// A client that does not answer does not hold up the end.
+func TestStalledReaderDoesNotDelayTheEnd(t *testing.T) {
+	t.Parallel()
+	db := start(t, devdb.Config{StopTimeout: patience})
+	target := targetOf(db)
+	writer := signedIn(t, target)
+	writer.query(nil, "DEFINE TABLE t")
+	stall(t, target, "LIVE SELECT * FROM t")
+	writer.query(nil, "CREATE t SET text = $text", map[string]any{"text": strings.Repeat("x", 16<<20)})
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
 }

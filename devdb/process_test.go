@@ -12,6 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"go.uber.org/goleak"
 
 	"sp00ky.cloud/spky/devdb"
 )
@@ -200,5 +203,26 @@ func TestStartIsCanceled(t *testing.T) {
 	cancel(changed)
 	if _, err := devdb.Start(ctx, devdb.Config{Listen: "127.0.0.1:0"}); !errors.Is(err, changed) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Starting and ending, also in the middle of starting, leaves nothing behind in this process.
+func TestStartAndStopLeakNothing(t *testing.T) {
+	if err := startHere(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := goleak.IgnoreCurrent()
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	for _, after := range []time.Duration{0, 30, 60, 100, 150, 200, 300, 10_000} {
+		ctx, cancel := context.WithTimeout(t.Context(), after*time.Millisecond)
+		if err := startHere(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("canceled after %d ms: %v", after, err)
+		}
+		cancel()
+	}
+	goleak.VerifyNone(t, before)
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
 	}
 }

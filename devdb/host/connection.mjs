@@ -15,7 +15,7 @@ const HIGH = Object.freeze({ unread: 16 << 20, inFlight: 4096 });
 /** Sessions a connection may have attached at a time. */
 const MAX_SESSIONS = 4096;
 
-const CLOSE = Object.freeze({ unsupported: 1003, invalid: 1007, fault: 1011, slow: 1013 });
+const CLOSE = Object.freeze({ unsupported: 1003, invalid: 1007, fault: 1011 });
 
 const ID = Buffer.concat([Buffer.from([0xa2]), cbor.text("id")]);
 const RESULT = cbor.text("result");
@@ -87,7 +87,8 @@ export class Connection {
 		} catch (err) {
 			if (err instanceof RejectedRequest) return this.#send(failed(err.id, err.error));
 			if (err instanceof MalformedError) return this.#socket.close(CLOSE.invalid, `not a request: ${err.message}`);
-			throw err;
+			console.error("devdb: read a request:", err);
+			return this.#socket.close(CLOSE.fault, "internal error");
 		}
 		this.#inFlight++;
 		this.#throttle();
@@ -152,6 +153,7 @@ export class Connection {
 	/** @param {import("./request.mjs").Request} request */
 	#attach({ session: name }) {
 		return this.#root.inTurn(async () => {
+			if (this.#closed) throw anonymous();
 			this.#signedIn();
 			if (!name) throw invalidParams("Expected a session ID");
 			const key = name.toString("hex");

@@ -19,12 +19,18 @@ export class Hub {
 	}
 
 	/**
+	 * Never throws: the notifications of everyone come through here.
+	 *
 	 * @param {Buffer} notification  `{action, id, record, result, session}`
 	 */
 	deliver(notification) {
-		const session = find(notification);
-		const name = session && uuid(notification, session.start);
-		if (name) this.#listeners.get(name.toString("latin1"))?.(notification);
+		try {
+			const session = find(notification);
+			const name = session && uuid(notification, session.start);
+			if (name) this.#listeners.get(name.toString("latin1"))?.(notification);
+		} catch (err) {
+			console.error("devdb: deliver a notification:", err);
+		}
 	}
 }
 

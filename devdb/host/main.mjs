@@ -15,8 +15,8 @@ import { Server } from "./server.mjs";
 import { StartError } from "./start-error.mjs";
 import { Session } from "./session.mjs";
 
-/** How long requests in flight may take at the end. */
-const GRACE_MS = 3000;
+/** At the end: how long clients may take to go, and how long their last requests may take. */
+const GRACE_MS = Object.freeze({ clients: 1000, requests: 3000 });
 
 process.title = "spky-devdb";
 
@@ -81,12 +81,14 @@ function theEnd() {
 }
 
 /**
+ * Closes the database if the clients let it. If not, nothing is lost: what was acknowledged is with the operating system.
+ *
  * @param {Server} server
  * @param {import("./engine.mjs").Engine} engine
  */
 async function stop(server, engine) {
-	const late = new Promise((resolve) => setTimeout(resolve, GRACE_MS, "late"));
-	await Promise.race([server.close().then(() => engine.close()), late]);
+	const late = new Promise((resolve) => setTimeout(resolve, GRACE_MS.requests));
+	await Promise.race([server.close(GRACE_MS.clients).then(() => engine.close()), late]);
 }
 
 /** @param {unknown} value */

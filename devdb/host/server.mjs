@@ -86,15 +86,21 @@ export class Server {
 		end.catch((err) => console.error("devdb: close a connection:", err)).finally(() => this.#open.delete(ws));
 	}
 
-	/** Stops listening, tells the clients to go, and waits for their requests in flight. */
-	async close() {
+	/**
+	 * Stops listening, tells the clients to go, and waits for their requests in flight.
+	 *
+	 * @param {number} grace  milliseconds after which a client that does not go is cut off
+	 */
+	async close(grace) {
 		this.#http.close();
 		this.#http.closeAllConnections();
 		for (const ws of this.#open.keys()) {
 			ws.resume();
 			ws.close(GOING_AWAY, "the database is shutting down");
 		}
+		const cut = setTimeout(() => [...this.#open.keys()].forEach((ws) => ws.terminate()), grace);
 		await Promise.allSettled(this.#open.values());
+		clearTimeout(cut);
 	}
 }
 

@@ -46,8 +46,9 @@ export class Session {
 		return this.#authenticated;
 	}
 
+	/** Makes the session known to the engine. What is called meanwhile waits. */
 	async open() {
-		await this.#must("attach");
+		await this.#gate.run(true, () => this.#must("attach"));
 	}
 
 	/**

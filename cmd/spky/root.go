@@ -45,8 +45,8 @@ func newRootCommand(p *program) *cobra.Command {
 	}
 	add("run", newDevCommand(p), newRunCommand(p), newDevdbCommand(p))
 	add("project", newMigrateCommand(p), newLintCommand(p), newDoctorCommand(p), newAddCommand(p), newAPICommand(p))
-	add("look", newJobsCommand(p), newNodesCommand(p), newVersionCommand(p))
-	root.AddCommand(newGuardCommand(p), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp})
+	add("look", newJobsCommand(p), newNodesCommand(p), newBenchCommand(p), newVersionCommand(p))
+	root.AddCommand(newGuardCommand(p), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp, Args: takes(0)})
 	return root
 }
 

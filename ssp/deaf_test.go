@@ -1,0 +1,66 @@
+package ssp
+
+import (
+	"fmt"
+	"testing"
+
+	"sp00ky.cloud/spky/surreal"
+)
+
+// TestReport1ADeafFeedIsNoticedAndHealed makes the database forget the node's subscription, as
+// surrealdb#6983 has it: a transaction that began before the LIVE SELECT and writes after it is the
+// first to look the subscriptions up, and remembers a list without the new one. Afterwards no write
+// notifies the node any more, and no error tells it.
+func TestReport1ADeafFeedIsNoticedAndHealed(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s := serve(t, nil)
+	n := r.start(s.backends())
+	r.settled(r.job("warm", "/x", nil), "success")
+	for round := 0; n.metric("spky_live_deaf_total", "job") == 0; round++ {
+		r.deafen(n, round)
+		r.settled(r.job(fmt.Sprint("unheard", round), "/x", nil), "success") // by the sweep, if need be
+		if n.metric("spky_sweep_finds_total") == 0 {
+			continue // this time the race was lost
+		}
+		r.eventually("the node notices", func() bool { return n.metric("spky_live_deaf_total", "job") > 0 })
+	}
+	r.eventually("it listens again", func() bool { return n.metric("spky_live_up") == 1 })
+	r.eventually("it hears again", func() bool {
+		before := n.metric("spky_sweep_finds_total")
+		r.settled(r.job(fmt.Sprint("heard", before, len(s.requests())), "/x", nil), "success")
+		return n.metric("spky_sweep_finds_total") == before
+	})
+	if want := r.count("job", "success"); len(s.requests()) != want {
+		t.Errorf("%d requests for %d jobs", len(s.requests()), want)
+	}
+}
+
+// deafen lets the node subscribe anew between the beginning and the first write of a slow transaction.
+func (r *rig) deafen(n *running, round int) {
+	r.tb.Helper()
+	before := n.metric("spky_live_subscriptions_total", "job")
+	wrote := make(chan error, 1)
+	slow := r.connect()
+	go func() {
+		wrote <- surreal.Exec(r.ctx, slow, "BEGIN; SELECT id FROM job LIMIT 1; CREATE begun SET x = 1; SLEEP 1s; CREATE $id SET path = '/x'; COMMIT",
+			map[string]any{"id": surreal.NewRecordID("job", fmt.Sprint("slow", round))})
+	}()
+	r.exec("SLEEP 150ms", nil) // by then the other transaction has begun
+	n.lanes[0].feed.renew()
+	r.eventually("the node has subscribed again", func() bool { return n.metric("spky_live_subscriptions_total", "job") > before })
+	if err := <-wrote; err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// connect is one more connection to the rig's database.
+func (r *rig) connect() *surreal.Client {
+	r.tb.Helper()
+	db, stop, err := surreal.Connect(r.ctx, r.cfg)
+	if err != nil {
+		r.tb.Fatalf("connect: %v", err)
+	}
+	r.tb.Cleanup(func() { _ = stop() })
+	return db
+}

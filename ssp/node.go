@@ -149,6 +149,7 @@ func (n *Node) Run(ctx context.Context) error {
 		online.Go(func() error { return client.Run(connections) })
 	}
 	err := n.serve(ctx)
+	n.http.CloseIdleConnections()
 	hangUp()
 	return errors.Join(err, online.Wait())
 }

@@ -1,0 +1,150 @@
+package ssp
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/schema"
+	"sp00ky.cloud/spky/surreal"
+)
+
+// operator is an outbox table as an operator's tools use it.
+func (r *rig) operator() *outbox.Table {
+	r.tb.Helper()
+	box, err := schema.InspectOutbox(r.ctx, r.db, "job")
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return outbox.New(outbox.Config{DB: r.db, Name: "job", Cancelled: outbox.Status(box.Cancelled)})
+}
+
+func TestCancellingAPendingJobKeepsItFromRunning(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s, g := held(t)
+	r.start(s.backends(func(b *config.Backend) { b.Concurrency = 1 }))
+	first := r.job("first", "/first", nil)
+	r.eventually("the slot is taken", func() bool { return g.inside.Load() == 1 })
+	queued, delayed := r.job("queued", "/no", nil), r.job("delayed", "/no", map[string]any{"delay": 200})
+	for _, id := range []surreal.RecordID{queued, delayed} {
+		if _, err := r.operator().Cancel(r.ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := r.job("last", "/last", map[string]any{"delay": 300})
+	g.release()
+	r.settled(first, "success")
+	r.settled(last, "success")
+	for _, id := range []surreal.RecordID{queued, delayed} {
+		if row := r.settled(id, "cancelled"); row.codes() != "cancelled" || row.Retries != 0 {
+			t.Errorf("job is %+v", row)
+		}
+	}
+	if got := s.requests("/no"); len(got) > 0 {
+		t.Errorf("cancelled jobs ran: %+v", got)
+	}
+}
+
+// TestCancellingARunningJobAbortsItsRequest does so on a table that knows the word and on one that does not.
+func TestCancellingARunningJobAbortsItsRequest(t *testing.T) {
+	t.Parallel()
+	for word, change := range map[string]string{
+		"cancelled": "",
+		"failed":    `DEFINE FIELD OVERWRITE status ON job TYPE string DEFAULT ALWAYS 'pending' ASSERT $value IN ['pending', 'processing', 'success', 'failed']`,
+	} {
+		t.Run(word, func(t *testing.T) {
+			t.Parallel()
+			r := newJobs(t)
+			r.exec(change+";", nil)
+			gone := make(chan struct{}, 1)
+			s := serve(t, func(_ http.ResponseWriter, q *http.Request) {
+				<-q.Context().Done()
+				gone <- struct{}{}
+			})
+			n := r.start(s.backends(func(b *config.Backend) { b.Timeout = time.Hour }))
+			id := r.job("x", "/x", nil)
+			r.eventually("it runs", func() bool { return len(s.requests()) == 1 })
+			if was, err := r.operator().Cancel(r.ctx, id); err != nil || was != outbox.Processing {
+				t.Fatalf("cancel found %q, %v", was, err)
+			}
+			select {
+			case <-gone:
+			case <-r.ctx.Done():
+				t.Fatal("the request goes on")
+			}
+			if row := r.settled(id, word); row.codes() != "cancelled" || row.Retries != 0 {
+				t.Errorf("job is %+v", row)
+			}
+			r.eventually("the slot is free", func() bool { return n.metric("spky_slots_busy") == 0 })
+			if got := n.metric("spky_jobs_cancelled_total"); got != 1 {
+				t.Errorf("metric jobs_cancelled is %v", got)
+			}
+			r.eventually("no signal is left", func() bool {
+				left, err := surreal.First[[]surreal.RecordID](r.ctx, r.db, "SELECT VALUE id FROM _00_signal", nil)
+				return err == nil && len(left) == 0
+			})
+		})
+	}
+}
+
+// TestACancellationWhoseSignalGetsLostIsFoundBySweep writes only the column, as if no signal had come.
+func TestACancellationWhoseSignalGetsLostIsFoundBySweep(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s, g := held(t)
+	r.start(s.backends(func(b *config.Backend) { b.Timeout = time.Hour }))
+	id := r.job("x", "/x", nil)
+	r.eventually("it runs", func() bool { return g.inside.Load() == 1 })
+	r.exec("UPDATE $id SET cancel_requested = time::now() RETURN NONE", map[string]any{"id": id})
+	r.settled(id, "cancelled")
+}
+
+// TestCancellationAndCompletionHaveOneWinner lets the two race many times. Whatever wins, the row
+// tells one consistent story, and no job runs twice.
+func TestCancellationAndCompletionHaveOneWinner(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s := serve(t, func(w http.ResponseWriter, q *http.Request) {
+		if strings.HasSuffix(q.URL.Path, "odd") {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	n := r.start(s.backends())
+	table := r.operator()
+	const jobs = 60
+	var wg sync.WaitGroup
+	for i := range jobs {
+		id := r.job(i, "/"+[]string{"even", "odd"}[i%2], map[string]any{"max_retries": 2})
+		wg.Go(func() {
+			for range i % 7 {
+				_, _ = r.row(id) // a little later each time
+			}
+			_, _ = table.Cancel(r.ctx, id)
+		})
+	}
+	wg.Wait()
+	ends := map[string]int{}
+	for i := range jobs {
+		row := r.ended(surreal.NewRecordID("job", i))
+		ends[row.Status]++
+		stories := map[string]string{"success": "", "failed": "500 500"}
+		want, ok := stories[row.Status]
+		switch {
+		case ok && row.codes() == want:
+		case row.Status == "cancelled" && strings.HasSuffix("500 500 cancelled", row.codes()) && row.codes() != "":
+		default:
+			t.Errorf("job %d is %+v", i, row)
+		}
+	}
+	t.Log(ends)
+	r.eventually("all slots are free", func() bool { return n.metric("spky_slots_busy") == 0 })
+	if lost := n.metric("spky_leases_lost_total"); lost != 0 {
+		t.Errorf("%v outcomes were dropped", lost)
+	}
+	r.settled(r.job("after", "/even", nil), "success")
+}

@@ -32,7 +32,7 @@ func Apply(ctx context.Context, db DB) (Applied, error) {
 	case have.version == Version && have.checksum == Checksum():
 		return Applied{Version: Version}, nil
 	}
-	if _, err := db.Values(ctx, "BEGIN;\n"+Statements()+"COMMIT;", nil); err != nil {
+	if err := define(ctx, db, "BEGIN;\n"+Statements()+"COMMIT;"); err != nil {
 		return Applied{}, fmt.Errorf("apply schema version %d: %w", Version, err)
 	}
 	objects, err := snapshot(ctx, db)

@@ -106,7 +106,7 @@ func PrepareOutbox(ctx context.Context, db DB, table string) (Outbox, error) {
 		return box, nil
 	}
 	ddl := strings.Join(box.Missing, "\n")
-	if _, err := db.Values(ctx, ddl, nil); err != nil {
+	if err := define(ctx, db, ddl); err != nil {
 		return box, &RefusedError{Table: table, DDL: ddl, Err: err}
 	}
 	return InspectOutbox(ctx, db, table)

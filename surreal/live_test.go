@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"testing"
 )
 
@@ -142,9 +141,6 @@ func TestIdleConsumerHoldsUpNobody(t *testing.T) {
 
 func TestLiveEndsWithItsTable(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("SPKY_TEST_DB_URL") == "" {
-		t.Skip("devdb does not pass on KILLED; set SPKY_TEST_DB_URL to a SurrealDB server")
-	}
 	c := open(t)
 	exec(t, c, "DEFINE TABLE job", nil)
 	live := openLive(t, c, LiveConfig{Statement: "LIVE SELECT * FROM job"})

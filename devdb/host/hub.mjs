@@ -28,6 +28,9 @@ export class Hub {
 			const session = find(notification);
 			const name = session && uuid(notification, session.start);
 			if (name) this.#listeners.get(name.toString("latin1"))?.(notification);
+			// The engine says that a table and its live queries are gone, but not to whom. Everybody
+			// may hear it: it holds no more than the id of a live query that is no more.
+			else if (session) for (const listener of this.#listeners.values()) listener(notification);
 		} catch (err) {
 			console.error("devdb: deliver a notification:", err);
 		}

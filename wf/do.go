@@ -76,30 +76,15 @@ func (r *run) do(ctx context.Context, key stepKey, row *storedStep, opts []Optio
 	if err := r.enter(key, row); err != nil {
 		return nil, err
 	}
-	parked := false
-	defer func() {
-		if !parked {
-			r.leave()
-		}
-	}()
-	a := r.newAttempts(key, row, o)
-	for {
-		if done, err := a.exhausted(); done || err != nil {
-			return nil, err
-		}
-		pause := a.pause()
-		if pause > 0 && (pause > r.inlineWait() || r.spent(pause)) {
-			parked = true
-			return nil, r.park(protocol.Wait{Kind: "retry", Name: key.name, WakeAt: *a.step.RetryAt})
-		}
-		if err := r.rest(pause); err != nil {
-			return nil, err
-		}
-		done, value, err := a.try(ctx, fn)
-		if done || err != nil {
-			return value, err
-		}
+	value, wait, err := r.newAttempts(key, row, o).all(ctx, fn)
+	switch {
+	case wait != nil:
+		return nil, r.park(*wait)
+	case r.replays(err):
+		return nil, r.replay(key)
 	}
+	r.leave()
+	return value, err
 }
 
 // outcome is what a step that is done gives its caller.
@@ -111,7 +96,7 @@ func outcome(s protocol.Step) (any, error) {
 }
 
 func (r *run) inlineWait() time.Duration {
-	if r.engine.cfg.suspendAlways {
+	if r.engine.cfg.kit.Now != nil {
 		return 0
 	}
 	return inlineWait
@@ -170,6 +155,27 @@ func (a *attempts) closeLost() {
 	last.Error = &protocol.Error{Name: nameCrash, Message: "the process died, or lost the instance, during the attempt"}
 	if len(a.step.Attempts) <= a.step.Config.Retries.Limit {
 		a.schedule(now)
+	}
+}
+
+// all makes attempts until the step is done, or has to wait for longer than the run may.
+func (a *attempts) all(ctx context.Context, fn function) (any, *protocol.Wait, error) {
+	r := a.run
+	for {
+		if done, err := a.exhausted(); done || err != nil {
+			return nil, nil, err
+		}
+		pause := a.pause()
+		if pause > 0 && (pause > r.inlineWait() || r.spent(pause)) {
+			return nil, &protocol.Wait{Kind: "retry", Name: a.step.Name, WakeAt: *a.step.RetryAt}, nil
+		}
+		if err := r.rest(pause); err != nil {
+			return nil, nil, err
+		}
+		done, value, err := a.try(ctx, fn)
+		if done || err != nil {
+			return value, nil, err
+		}
 	}
 }
 
@@ -266,7 +272,7 @@ func (a *attempts) call(ctx context.Context, fn function) (any, error) {
 	unhook := context.AfterFunc(r.ctx, cancel)
 	defer unhook()
 	ctx = context.WithValue(ctx, stepContext{}, stepInfo{log: r.log, name: a.step.Name, attempt: len(a.step.Attempts)})
-	return guard(ctx, slow, func(ctx context.Context) (any, error) { return fn(ctx, a) })
+	return guard(ctx, slow, a.hooked(fn))
 }
 
 // beginLater writes the step's row when the attempt takes its time. stop waits for a write under way.

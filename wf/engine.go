@@ -31,8 +31,7 @@ type Config struct {
 	// Logger defaults to [slog.Default].
 	Logger *slog.Logger
 
-	store         protocol.Store // of package wftest
-	suspendAlways bool           // no wait is sat out within a run
+	kit protocol.Kit // of package wftest
 }
 
 // An Engine runs the durable workflows of one backend process. Any number of processes may run
@@ -78,7 +77,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Logger = slog.Default()
 	}
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	e := &Engine{cfg: cfg, log: cfg.Logger, db: cfg.DB, store: cfg.store, definitions: map[string]definition{},
+	e := &Engine{cfg: cfg, log: cfg.Logger, db: cfg.DB, store: cfg.kit.Store, definitions: map[string]definition{},
 		life: life, end: end, hangUp: func() error { return nil }}
 	if e.store != nil {
 		return e, nil

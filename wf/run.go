@@ -88,6 +88,9 @@ func (e *Engine) newRun(ctx context.Context, got protocol.Acquired, budget time.
 		// The store's clock, carried on by this process's monotonic one.
 		now: func() time.Time { return got.Now.Add(time.Since(started)) },
 	}
+	if kit := e.cfg.kit.Now; kit != nil {
+		r.now = kit
+	}
 	if budget > 0 {
 		r.deadline = started.Add(budget)
 	}

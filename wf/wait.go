@@ -42,9 +42,8 @@ func (r *run) sleep(_ context.Context, name string, until func(now time.Time) ti
 	}
 	step := r.waitRow(key, row, until)
 	if !step.WakeAt.After(r.now()) {
-		defer r.leave()
 		step.Status = protocol.StepComplete
-		return r.commit(protocol.StepWrite{Step: step})
+		return r.leaveDone(key, r.commit(protocol.StepWrite{Step: step}))
 	}
 	if row == nil {
 		if err := r.begin(step); err != nil {
@@ -116,17 +115,15 @@ func (r *run) waitForEvent(name, typ string, opts []Option) (protocol.Event, err
 func (r *run) await(key stepKey, row *storedStep, typ string, timeout time.Duration) (protocol.Event, error) {
 	step := r.waitRow(key, row, func(now time.Time) time.Time { return now.Add(timeout) })
 	if event, ok := r.takeEvent(typ, *step.WakeAt); ok {
-		defer r.leave()
 		step.Status = protocol.StepComplete
 		step.Output = map[string]any{"type": event.Type, "payload": event.Payload, "timestamp": event.SentAt.UTC().Format(time.RFC3339Nano)}
-		return event, r.commit(protocol.StepWrite{Step: step, Event: event.Number})
+		return event, r.leaveDone(key, r.commit(protocol.StepWrite{Step: step, Event: event.Number}))
 	}
 	if !step.WakeAt.After(r.now()) {
-		defer r.leave()
 		lasted := step.WakeAt.Sub(step.StartedAt)
 		step.Status = protocol.StepErrored
 		step.Error = &protocol.Error{Name: nameTimeout, Message: fmt.Sprintf("execution timed out after %dms", lasted.Milliseconds())}
-		if err := r.commit(protocol.StepWrite{Step: step}); err != nil {
+		if err := r.leaveDone(key, r.commit(protocol.StepWrite{Step: step})); err != nil {
 			return protocol.Event{}, err
 		}
 		return protocol.Event{}, loaded(key.name, step.Error)

@@ -79,8 +79,11 @@ func (p *program) askForAPI(cmd *cobra.Command, o *config.AddAPIOptions) error {
 		flag, question string
 		into           *string
 	}{
-		{"spec", "OpenAPI document", &o.Spec}, {"name", "Name", &o.Name}, {"base-url", "Base URL", &o.BaseURL},
-		{"table", "Outbox table", &o.Table}, {"auth-token", "Bearer token, empty for none", &o.AuthToken},
+		{"spec", "OpenAPI document", &o.Spec},
+		{"name", "Name", &o.Name},
+		{"base-url", "Base URL", &o.BaseURL},
+		{"table", "Outbox table", &o.Table},
+		{"auth-token", "Bearer token, empty for none", &o.AuthToken},
 	} {
 		if cmd.Flags().Changed(q.flag) {
 			continue
@@ -197,8 +200,8 @@ func replaceFile(path string, content []byte) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".sp00ky-*.yml")
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"sp00ky.cloud/spky/cmd/spky/internal/logging"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
-	"sp00ky.cloud/spky/ssp"
 )
 
 type devFlags struct {
@@ -68,6 +67,10 @@ func (p *program) runDev(ctx context.Context, f devFlags) error {
 	for _, w := range cfg.Warnings {
 		fmt.Fprintf(p.err, "spky: warning: %s\n", w)
 	}
+	asJSON, err := p.wantsJSONLog()
+	if err != nil {
+		return err
+	}
 	self, viaGo := dev.Self()
 	if viaGo {
 		watched, stop := whileParentLives(ctx)
@@ -82,9 +85,9 @@ func (p *program) runDev(ctx context.Context, f devFlags) error {
 	return dev.Run(ctx, dev.Options{
 		Config: cfg, Out: p.out, Style: style, Environ: os.Environ(),
 		NewLogger: func(w io.Writer) (*slog.Logger, error) {
-			return logging.New(w, logging.Options{Directives: devLevel(cfg), JSON: p.flags.logFormat == "json", Color: style.On(), Omit: []string{"node"}})
+			return logging.New(w, logging.Options{Directives: devLevel(cfg), JSON: asJSON, Color: style.On(), Omit: []string{"node"}})
 		},
-		NewNode:  func(cfg *config.Config, log *slog.Logger) (*ssp.Node, error) { return newNode(cfg, log) },
+		NewNode:  newNode,
 		Guard:    []string{executable, guardCommand},
 		Command:  func(endpoint string) string { return p.commandLine(self, cfg, endpoint) },
 		DBListen: f.dbListen, Clean: f.clean, FixChecksums: f.fixChecksums,

@@ -54,6 +54,9 @@ func (p *program) runDevdb(ctx context.Context, f devdbFlags, named bool) error 
 		Listen: f.listen, Data: f.data, Sync: f.sync,
 		User: cmp.Or(f.user, fromEnv), Password: password, Progress: p.err, Log: p.err,
 	})
+	if err != nil && ctx.Err() != nil {
+		return nil //nolint:nilerr // stopped before it began
+	}
 	if err != nil {
 		return err
 	}

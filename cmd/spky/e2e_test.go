@@ -139,7 +139,11 @@ func startDev(t *testing.T, dir string, extra ...string) *session {
 }
 
 func (s *session) start(args ...string) *session {
-	s.cmd = exec.Command(binary(s.t), append([]string{"dev"}, args...)...)
+	return s.startCommand(binary(s.t), append([]string{"dev"}, args...)...)
+}
+
+func (s *session) startCommand(name string, args ...string) *session {
+	s.cmd = exec.Command(name, args...)
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = s.dir, s.env, s.out, s.out
 	s.cmd.WaitDelay = 10 * time.Second
 	// Like a terminal's job: what it starts must not end with the test's own group.
@@ -403,6 +407,7 @@ func TestDevStartsSurreal(t *testing.T) {
 	t.Parallel()
 	dir, bin := devProject(t, "good"), t.TempDir()
 	script := `#!/bin/sh
+[ "$1" = version ] && echo "3.0.2 for linux on x86_64" && exit
 [ "$1" = start ] || exit 9
 while [ $# -gt 0 ]; do
   case "$1" in --bind) bind=$2;; rocksdb:*) data=${1#rocksdb:};; esac
@@ -510,4 +515,27 @@ func TestRunAsAProcess(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("spky run ended with %v after SIGTERM:\n%s", err, out)
 	}
+}
+
+// TestDevByGoRun ends `go run` with a signal that it does not pass on.
+func TestDevByGoRun(t *testing.T) {
+	t.Parallel()
+	binary(t) // the packages are compiled then
+	dir := devProject(t, "good")
+	s := &session{t: t, dir: dir, out: newWatched(), ended: make(chan struct{}), env: quietEnv(), database: "127.0.0.1:" + strconv.Itoa(freePort(t))}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.dir = here
+	s.startCommand("go", "run", ".", "--config", filepath.Join(dir, "sp00ky.yml"), "dev",
+		"--db-listen", s.database, "--listen", "127.0.0.1:"+strconv.Itoa(freePort(t)))
+	s.await("Ready.")
+	if want := "  go run . --config " + filepath.Join(dir, "sp00ky.yml") + " --db-url ws://" + s.database + " jobs create --path /echo"; !strings.Contains(s.out.String(), want) {
+		t.Errorf("spky dev did not say %q", want)
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	gone(t, s.backends()[0])
+	closed(t, s.database)
+	<-s.out.saw("[spky] stopped")
 }

@@ -165,7 +165,13 @@ func (p *program) report(ctx context.Context, cmd *cobra.Command, err error) int
 	if own := hint.Of(err); own != "" {
 		remedy = own
 	}
-	fmt.Fprintf(p.err, "spky: %v\n", err)
+	all := []error{err}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		all = several.Unwrap()
+	}
+	for _, one := range all {
+		fmt.Fprintf(p.err, "spky: %v\n", one)
+	}
 	if remedy != "" {
 		fmt.Fprintf(p.err, "hint: %s\n", remedy)
 	}

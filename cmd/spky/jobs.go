@@ -45,7 +45,7 @@ The tables are those of the configuration, or the one that --table names.
 // tableFlag adds --table to a command.
 func (p *program) tableFlag(cmd *cobra.Command, into *string) {
 	cmd.Flags().StringVar(into, "table", "", "the outbox table (default those of the configuration)")
-	_ = cmd.RegisterFlagCompletionFunc("table", p.completeFrom(func(cfg *config.Config) []string { return outboxTables(cfg) }))
+	_ = cmd.RegisterFlagCompletionFunc("table", p.completeFrom(outboxTables))
 }
 
 // completeFrom offers words of the configuration; none where it cannot be read.

@@ -160,8 +160,10 @@ func decode[T any](p *project, args ...string) T {
 
 func (p *project) db() *surreal.Client {
 	p.t.Helper()
-	db, stop, err := surreal.Connect(p.t.Context(), surreal.Config{Endpoint: p.target.Endpoint, Namespace: p.target.Namespace,
-		Database: p.target.Database, Username: p.target.User, Password: p.target.Password})
+	db, stop, err := surreal.Connect(p.t.Context(), surreal.Config{
+		Endpoint: p.target.Endpoint, Namespace: p.target.Namespace,
+		Database: p.target.Database, Username: p.target.User, Password: p.target.Password,
+	})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -84,22 +84,26 @@ func (p *program) logger(directives string) (*slog.Logger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return logging.New(p.err, logging.Options{Directives: directives, JSON: format == "json", Color: render.Colors(p.err, p.env)})
+	return logging.New(p.err, logging.Options{Directives: directives, JSON: format == "json" || format == "auto" && !render.IsTerminal(p.err), Color: render.Colors(p.err, p.env)})
 }
 
+// logFormat is what flag or environment say: text, json or auto.
 func (p *program) logFormat() (string, error) {
 	format := p.flags.logFormat
 	if format == "" {
 		format, _ = p.env("SPKY_LOG_FORMAT")
 	}
 	switch format {
-	case "text", "json":
+	case "":
+		return "auto", nil
+	case "text", "json", "auto":
 		return format, nil
-	case "", "auto":
-		if render.IsTerminal(p.err) {
-			return "text", nil
-		}
-		return "json", nil
 	}
 	return "", usagef("--log-format is %q; allowed: text, json, auto", format)
+}
+
+// wantsJSONLog says whether somebody asked for JSON.
+func (p *program) wantsJSONLog() (bool, error) {
+	format, err := p.logFormat()
+	return format == "json", err
 }

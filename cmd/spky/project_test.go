@@ -183,8 +183,10 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	r := decode[report](p, "doctor")
-	want("an empty database", r, map[string]string{"configuration": "pass", "database connection": "pass", "database version": "pass", "clock": "pass",
-		"platform schema": "warn", "nodes": "warn", "table job": "fail", "backend api": "pass"})
+	want("an empty database", r, map[string]string{
+		"configuration": "pass", "database connection": "pass", "database version": "pass", "clock": "pass",
+		"platform schema": "warn", "nodes": "warn", "table job": "fail", "backend api": "pass",
+	})
 	p.must("migrate")
 	p.create("--path", "/echo")
 	r = decode[report](p, "doctor")

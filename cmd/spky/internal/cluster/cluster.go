@@ -98,8 +98,10 @@ func Nodes(ctx context.Context, db surreal.Querier) ([]Node, time.Time, error) {
 }
 
 func (r row) node(now time.Time) Node {
-	n := Node{Node: r.Node, State: Alive, Host: r.Host, PID: r.PID, Version: r.Version, StartedAt: r.StartedAt,
-		HeartbeatAt: r.HeartbeatAt, SilentMS: max(0, now.Sub(r.HeartbeatAt).Milliseconds()), Backends: r.Backends}
+	n := Node{
+		Node: r.Node, State: Alive, Host: r.Host, PID: r.PID, Version: r.Version, StartedAt: r.StartedAt,
+		HeartbeatAt: r.HeartbeatAt, SilentMS: max(0, now.Sub(r.HeartbeatAt).Milliseconds()), Backends: r.Backends,
+	}
 	if r.Listen != nil {
 		n.Listen = *r.Listen
 	}

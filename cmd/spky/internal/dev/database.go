@@ -27,7 +27,7 @@ func (s *session) open(ctx context.Context) (*database, error) {
 	if err := s.portFree(); err != nil {
 		return nil, err
 	}
-	if path := devdb.Find(ctx).Surreal; path != "" {
+	if path := devdb.Find(ctx).Surreal; path != "" && s.isModern(ctx, path) {
 		s.noteOtherData(dataSurreal, dataDevdb)
 		return s.startSurreal(ctx, path)
 	}

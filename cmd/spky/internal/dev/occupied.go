@@ -14,7 +14,7 @@ const lookTimeout = 2 * time.Second
 // portFree is nil where the database can listen, and says who does so where
 // it cannot.
 func (s *session) portFree() error {
-	listener, err := net.Listen("tcp", s.o.DBListen)
+	listener, err := net.Listen("tcp", s.o.DBListen) //nolint:noctx // returns at once
 	if err == nil {
 		return listener.Close()
 	}

@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	s := &session{o: o, cfg: o.Config, sink: proc.NewSink(o.Out)}
 	err := s.run(ctx)
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
 		return nil
 	}
 	return err
@@ -115,7 +115,7 @@ func (s *session) run(ctx context.Context) error {
 
 // addressFree finds out early whether the runner could listen.
 func addressFree(address string) error {
-	listener, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
 	if err != nil {
 		return hinted("stop what listens there (another `spky dev`?), or choose another address: `--listen 127.0.0.1:8668`",
 			"dev: the runner cannot listen on %s: %w", address, err)
@@ -138,8 +138,10 @@ func (s *session) migrate(ctx context.Context) error {
 
 func (s *session) surreal() surreal.Config {
 	db := s.cfg.SurrealDB
-	return surreal.Config{Endpoint: db.Endpoint, Namespace: db.Namespace, Database: db.Database,
-		Username: db.Username, Password: db.Password.Reveal()}
+	return surreal.Config{
+		Endpoint: db.Endpoint, Namespace: db.Namespace, Database: db.Database,
+		Username: db.Username, Password: db.Password.Reveal(),
+	}
 }
 
 // operate runs runner and apps until ctx ends or one of runner and database

@@ -3,11 +3,36 @@ package dev
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
 	"time"
 
 	"sp00ky.cloud/spky/cmd/spky/internal/proc"
 	"sp00ky.cloud/spky/surreal"
 )
+
+// versionTimeout bounds the question for a program's version.
+const versionTimeout = 10 * time.Second
+
+var majorVersion = regexp.MustCompile(`(\d+)\.\d+\.\d+`)
+
+// isModern says whether a surreal program is new enough, and says so to the user
+// where it is not. One that does not tell is given the benefit of the doubt.
+func (s *session) isModern(ctx context.Context, path string) bool {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "version").Output()
+	m := majorVersion.FindSubmatch(out)
+	if err != nil || m == nil {
+		return true
+	}
+	if major, err := strconv.Atoi(string(m[1])); err == nil && major < 3 {
+		s.say("note: %s is SurrealDB %s, older than 3.0; the embedded database is used instead", path, m[0])
+		return false
+	}
+	return true
+}
 
 // surrealGrace is how long a SurrealDB server may take to end.
 const surrealGrace = 10 * time.Second

@@ -35,8 +35,10 @@ func newWorld(t *testing.T) *world {
 
 func dial(t *testing.T, target devdbtest.Target) *surreal.Client {
 	t.Helper()
-	db, stop, err := surreal.Connect(t.Context(), surreal.Config{Endpoint: target.Endpoint, Namespace: target.Namespace,
-		Database: target.Database, Username: target.User, Password: target.Password})
+	db, stop, err := surreal.Connect(t.Context(), surreal.Config{
+		Endpoint: target.Endpoint, Namespace: target.Namespace,
+		Database: target.Database, Username: target.User, Password: target.Password,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

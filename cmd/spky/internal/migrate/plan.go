@@ -160,8 +160,10 @@ func (p *Plan) gone() []Item {
 			continue
 		}
 		r := p.recorded[version]
-		found = append(found, Item{Kind: "migration", Version: version, Name: version + "_" + r.Name, State: Missing,
-			AppliedAt: &r.AppliedAt, Note: "it ran here, and its file is gone"})
+		found = append(found, Item{
+			Kind: "migration", Version: version, Name: version + "_" + r.Name, State: Missing,
+			AppliedAt: &r.AppliedAt, Note: "it ran here, and its file is gone",
+		})
 	}
 	return found
 }

@@ -43,7 +43,7 @@ func (c Child) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	cmd := exec.Command(c.Args[0], c.Args[1:]...) //nolint:gosec // what the project's owner wrote
+	cmd := exec.Command(c.Args[0], c.Args[1:]...) //nolint:noctx // it gets a chance to end well
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Out, c.Out
 	cmd.WaitDelay = outputDelay
 	ownGroup(cmd)

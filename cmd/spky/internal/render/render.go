@@ -52,7 +52,7 @@ func JSONLine(w io.Writer, v any) error {
 // IsTerminal says whether a person looks at w.
 func IsTerminal(w any) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a file descriptor
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Colors says whether w takes colours: a terminal does, unless NO_COLOR is set.

@@ -180,13 +180,15 @@ func TestReapingReportsRowsThatTheTableRefuses(t *testing.T) {
 	}
 }
 
-// TestStrayRowsAreAdopted has pending rows that were written around the table's VALUE expression.
+// TestStrayRowsAreAdopted has pending rows that were written around the table's VALUE expression, one
+// of which the table has since come to refuse.
 func TestStrayRowsAreAdopted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.exec("DEFINE FIELD OVERWRITE run_at ON job TYPE option<datetime>", nil)
 	id := surreal.NewRecordID("job", "stray")
-	r.exec("CREATE $id SET path = '/x' RETURN NONE", map[string]any{"id": id})
+	r.exec("CREATE $id SET path = '/x' RETURN NONE; CREATE job:bad SET path = '/x', payload = 'poison' RETURN NONE", map[string]any{"id": id})
+	r.exec("DEFINE FIELD OVERWRITE payload ON job TYPE any ASSERT $value != 'poison'", nil)
 	due := func() int {
 		rows, err := r.table.Due(r.ctx, time.Unix(0, 0), time.Now().Add(time.Hour), 10)
 		if err != nil {
@@ -198,8 +200,8 @@ func TestStrayRowsAreAdopted(t *testing.T) {
 		t.Fatalf("a row without run_at is due: %d", got)
 	}
 	for _, want := range []int{1, 0} {
-		if got, err := r.table.Adopt(r.ctx); err != nil || got != want {
-			t.Errorf("adopted %d, %v; want %d", got, err, want)
+		if got, refused, err := r.table.Adopt(r.ctx); err != nil || got != want || len(refused) != 1 {
+			t.Errorf("adopted %d, refused %v, %v; want %d and 1", got, refused, err, want)
 		}
 	}
 	if got := due(); got != 1 {

@@ -64,23 +64,28 @@ func (t *Table) Reap(ctx context.Context, ids []surreal.RecordID) ([]Reaped, []R
 	return reaped, refused, nil
 }
 
-// Adopt makes pending rows due that have no run_at, and says how many it found.
-func (t *Table) Adopt(ctx context.Context) (int, error) {
+// Adopt makes pending rows due that have no run_at, up to 500 at a time, and says how many. Those
+// that the table's own rules refuse stay as they are.
+func (t *Table) Adopt(ctx context.Context) (int, []Refused, error) {
 	type key struct {
 		ID surreal.RecordID `json:"id"`
 	}
 	rows, err := surreal.First[[]key](ctx, t.cfg.DB, t.stray, nil)
-	if err != nil || len(rows) == 0 {
-		return 0, wrap(err, "list stray jobs of", t.cfg.Name)
+	if err != nil {
+		return 0, nil, fmt.Errorf("list stray jobs of %s: %w", t.cfg.Name, err)
 	}
 	ids := make([]surreal.RecordID, len(rows))
 	for i, row := range rows {
 		ids[i] = row.ID
 	}
-	_, err = insist(ctx, singlePatience, func() (struct{}, error) {
-		return struct{}{}, surreal.Exec(ctx, t.cfg.DB, t.adopt, map[string]any{"ids": ids})
+	var refused []Refused
+	adopted, err := divide(ctx, ids, func(ctx context.Context, part []surreal.RecordID) ([]surreal.RecordID, error) {
+		return surreal.First[[]surreal.RecordID](ctx, t.cfg.DB, t.adopt, map[string]any{"ids": part})
+	}, func(id surreal.RecordID, err error) ([]surreal.RecordID, error) {
+		refused = append(refused, Refused{ID: id, Err: err})
+		return nil, nil
 	})
-	return len(rows), wrap(err, "adopt stray jobs of", t.cfg.Name)
+	return len(adopted), refused, wrap(err, "adopt stray jobs of", t.cfg.Name)
 }
 
 // Touch updates a pending row without changing what it means, so that whoever listens for pending

@@ -56,7 +56,10 @@ type lane struct {
 	mu      sync.Mutex
 	queue   *dueQueue
 	flights map[string]*flight
-	busy    int // flights that hold a slot
+	busy    int       // flights that hold a slot
+	ready   []*flight // claimed ahead of a free slot, in order
+	tempo   tempo
+	batch   int // the most jobs that the next claim takes
 	// more says that the database may hold due rows behind cursor that are not in the queue.
 	more     bool
 	cursor   time.Time
@@ -80,10 +83,12 @@ type flight struct {
 	hint *hint
 	// next is what was heard of the row meanwhile; it is looked at when the flight is over.
 	next    *hint
+	key     string
 	job     outbox.Job
-	running bool
-	slot    bool
+	running bool            // claimed: on its way, waiting for a slot, or being settled
+	ctx     context.Context //nolint:containedctx // the request's, ended by cancel
 	cancel  context.CancelCauseFunc
+	parked  time.Time // since when it waits for a slot
 }
 
 // run claims and launches until ctx ends; what flies then is the caller's to wait for.
@@ -93,6 +98,7 @@ func (l *lane) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		l.ticked.Store(time.Now().UnixNano())
 		l.steer()
+		l.shed(time.Now().Add(-aheadFor))
 		if hints := l.take(); len(hints) > 0 {
 			l.claim(ctx, hints)
 			continue
@@ -190,23 +196,22 @@ func (l *lane) forget(key string) {
 	l.queue.remove(key)
 }
 
-// take reserves slots for the hints that may be claimed now.
+// take is what to claim now.
 func (l *lane) take() []*hint {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	free := min(l.backend.Concurrency-l.busy, claimBatch)
-	if free <= 0 || !l.node.mayClaim() || l.settler.full() {
+	wanted := l.wanted()
+	if wanted <= 0 || !l.node.mayClaim() || l.settler.full() {
 		return nil
 	}
 	now := l.node.clock.now()
 	if at, ok := l.queue.next(); !ok || at.After(now) {
 		return nil
 	}
-	hints := l.queue.take(now, l.circuit.admits(free, l.backend.Healthcheck == ""))
+	hints := l.queue.take(now, l.circuit.admits(wanted, l.backend.Healthcheck == ""))
 	for _, h := range hints {
-		l.flights[h.key] = &flight{hint: h, slot: true}
+		l.flights[h.key] = &flight{hint: h, key: h.key}
 	}
-	l.busy += len(hints)
 	return hints
 }
 
@@ -230,7 +235,7 @@ func (l *lane) claim(ctx context.Context, hints []*hint) {
 	}
 }
 
-// land gives back the slots of hints that did not become flights.
+// land ends what hints did not become flights.
 func (l *lane) land(hints []*hint, refused []outbox.Refused, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -248,13 +253,14 @@ func (l *lane) land(hints []*hint, refused []outbox.Refused, err error) {
 			continue
 		}
 		l.end(h.key)
-		l.busy--
 		if err == nil {
 			l.again(h)
 		}
 	}
-	if err != nil {
-		l.more, l.cursor = true, time.Time{}
+	if err != nil { // perhaps the answer was larger than the connection takes
+		l.more, l.cursor, l.batch = true, time.Time{}, max(len(hints)/2, 1)
+	} else {
+		l.batch = min(l.batch+1, claimBatch)
 	}
 	if !probes {
 		l.circuit.abandon()

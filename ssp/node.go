@@ -87,7 +87,7 @@ func New(cfg Config) (*Node, error) {
 
 func (n *Node) newLane(backend config.Backend) *lane {
 	l := &lane{
-		node: n, backend: backend, circuit: newCircuit(),
+		node: n, backend: backend, circuit: newCircuit(), batch: claimBatch,
 		log:     n.log.With("backend", backend.Name, "table", backend.Table),
 		metrics: n.metrics.lane(backend.Name),
 		wake:    make(chan struct{}, 1), queue: newDueQueue(),
@@ -200,6 +200,9 @@ func (n *Node) operate(ctx context.Context) {
 	n.draining.Store(true)
 	n.claiming.Store(false)
 	_ = claims.Wait() // lanes only end
+	for _, l := range n.lanes {
+		l.shed(time.Now().Add(time.Second)) // all of them
+	}
 	n.drain(abort)
 	for _, l := range n.lanes {
 		l.settler.close()

@@ -84,10 +84,13 @@ func (l *lane) sweep(ctx context.Context, full bool) error {
 	if !full {
 		return nil
 	}
-	adopted, err := l.table.Adopt(ctx)
+	adopted, refused, err := l.table.Adopt(ctx)
 	if adopted > 0 {
 		l.log.Info("pending rows without run_at made due", "rows", adopted)
 		l.noticeGap()
+	}
+	if len(refused) > 0 && l.node.noise.once("adopt "+l.backend.Table) {
+		l.log.Error("pending rows without run_at can't be made due", "rows", len(refused), "job", surreal.FormatID(refused[0].ID), "error", refused[0].Err)
 	}
 	return err
 }

@@ -26,10 +26,12 @@ func TestReport3HoweverAJobIsWrittenItRuns(t *testing.T) {
 		"many in one INSERT": {false, func(r *rig) {
 			r.exec("INSERT INTO job [{ id: 'insert', path: '/x' }, { id: 'insert2', path: '/x' }]", nil)
 		}},
-		"UPSERT":                      {false, func(r *rig) { r.exec("UPSERT job:upsert SET path = '/x'", nil) }},
-		"function":                    {false, func(r *rig) { r.exec("RETURN fn::enqueue(job:function)", nil) }},
-		"event of another table":      {false, func(r *rig) { r.exec("CREATE page:1", nil) }},
-		"transaction":                 {false, func(r *rig) { r.exec("BEGIN; LET $x = 1; SELECT * FROM job; CREATE job:tx SET path = '/x'; COMMIT", nil) }},
+		"UPSERT":                 {false, func(r *rig) { r.exec("UPSERT job:upsert SET path = '/x'", nil) }},
+		"function":               {false, func(r *rig) { r.exec("RETURN fn::enqueue(job:function)", nil) }},
+		"event of another table": {false, func(r *rig) { r.exec("CREATE page:1", nil) }},
+		"transaction": {false, func(r *rig) {
+			r.exec("BEGIN; LET $x = 1; SELECT * FROM job; CREATE job:tx SET path = '/x'; COMMIT", nil)
+		}},
 		"RELATE-like two statements":  {false, func(r *rig) { r.exec("CREATE job:two1 SET path = '/x'; CREATE job:two2 SET path = '/x'", nil) }},
 		"silent: after LET":           {true, func(r *rig) { r.exec("LET $o = 1; CREATE job:let SET path = '/x'", nil) }},
 		"silent: after SELECT":        {true, func(r *rig) { r.exec("SELECT * FROM job; CREATE job:select SET path = '/x'", nil) }},

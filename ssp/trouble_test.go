@@ -1,0 +1,143 @@
+package ssp
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/surreal"
+)
+
+// TestARowThatCanNotBeClaimedIsLeftAlone has rows whose every update the table refuses. They are the
+// oldest, and there are more of them than slots; the others must run all the same.
+func TestARowThatCanNotBeClaimedIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s := serve(t, nil)
+	r.start(s.backends()).stop() // prepares the table
+	for i := range 40 {
+		r.job(fmt.Sprint("bad", i), "/bad", map[string]any{"payload": "poison"})
+	}
+	r.exec("DEFINE FIELD OVERWRITE payload ON job TYPE any ASSERT $value != 'poison'", nil)
+	n := r.start(s.backends(func(b *config.Backend) { b.Concurrency = 4 }))
+	for i := range 40 {
+		r.job(fmt.Sprint("good", i), "/good", nil)
+	}
+	for i := range 40 {
+		r.settled(surreal.NewRecordID("job", fmt.Sprint("good", i)), "success")
+	}
+	r.eventually("the bad rows are known as such", func() bool { return strings.Contains(n.log.String(), "can't be claimed") })
+	if got := len(s.requests("/bad")); got > 0 {
+		t.Errorf("%d requests of rows that were never claimed", got)
+	}
+	r.eventually("all slots are free", func() bool { return n.metric("spky_slots_busy") == 0 })
+	if got := r.count("job", "pending"); got != 40 {
+		t.Errorf("%d rows are pending, want the 40 bad ones", got)
+	}
+}
+
+// TestReportJ23APanicEndsOneJob has a backend whose description makes every attempt panic.
+func TestReportJ23APanicEndsOneJob(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	r.outbox("other")
+	s := serve(t, nil)
+	n := r.start([]config.Backend{
+		s.backend(func(b *config.Backend) { b.Name, b.BaseURL, b.Concurrency = "broken", nil, 2 }),
+		s.backend(func(b *config.Backend) { b.Name, b.Table = "fine", "other" }),
+	})
+	for i := range 10 {
+		r.job(i, "/x", nil)
+		r.jobIn("other", i, "/x", nil)
+	}
+	for i := range 10 {
+		if row := r.settled(surreal.NewRecordID("job", i), "failed"); row.codes() != "refused" {
+			t.Errorf("job is %+v", row)
+		}
+		r.settled(surreal.NewRecordID("other", i), "success")
+	}
+	r.eventually("all slots are free", func() bool { return n.metric("spky_slots_busy") == 0 })
+	if !strings.Contains(n.log.String(), "panic in an attempt") {
+		t.Error("the log does not tell of the panic")
+	}
+}
+
+// TestReport20WritersThatFightForTheRowsCostNothing has users update pending and running jobs all the
+// time, so that claims and outcomes lose conflicts.
+func TestReport20WritersThatFightForTheRowsCostNothing(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	const jobs = 150
+	s := serve(t, nil)
+	n := r.start(s.backends())
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for range 4 {
+		db := r.connect()
+		writers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					// Losing a conflict is what this is about.
+					_ = surreal.Exec(r.ctx, db, "UPDATE job SET payload = rand::int() WHERE status IN ['pending', 'processing'] RETURN NONE", nil)
+				}
+			}
+		})
+	}
+	for i := range jobs {
+		r.job(i, "/x", nil)
+	}
+	r.eventually("all jobs are done", func() bool { return r.count("job", "success") == jobs })
+	close(stop)
+	writers.Wait()
+	if got := len(s.requests()); got != jobs {
+		t.Errorf("%d requests for %d jobs", got, jobs)
+	}
+	r.eventually("all slots are free", func() bool { return n.metric("spky_slots_busy") == 0 })
+}
+
+// TestReportJ32ClaimsWhoseAnswerIsTooLargeArriveInTheEnd has payloads of which a few fit into one answer and a
+// batch does not.
+func TestReportJ32ClaimsWhoseAnswerIsTooLargeArriveInTheEnd(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s := serve(t, nil)
+	const jobs = 12
+	for i := range jobs {
+		r.job(i, "/x", map[string]any{"payload": strings.Repeat("x", 100<<10)})
+	}
+	r.start(s.backends(), func(c *Config) { c.DB.MaxMessage = 512 << 10; c.DB.MaxBackoff = 50 * time.Millisecond })
+	r.eventually("all jobs are done", func() bool { return r.count("job", "success") == jobs })
+	for _, q := range s.requests() {
+		if len(q.Body) != 100<<10+2 {
+			t.Errorf("a body has %d bytes", len(q.Body))
+		}
+	}
+}
+
+// TestAResultThatTheTableRefusesEndsTheJobAllTheSame has a typed result column.
+func TestAResultThatTheTableRefusesEndsTheJobAllTheSame(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	r.exec("DEFINE FIELD OVERWRITE result ON job TYPE option<int>", nil)
+	s := serve(t, func(w http.ResponseWriter, q *http.Request) {
+		_, _ = w.Write([]byte(map[string]string{"/number": "7", "/text": `"seven"`}[q.URL.Path]))
+	})
+	n := r.start(s.backends())
+	number, text := r.job("number", "/number", nil), r.job("text", "/text", nil)
+	if row := r.settled(number, "success"); row.Result != uint64(7) {
+		t.Errorf("job is %+v", row)
+	}
+	if row := r.settled(text, "success"); row.Result != nil {
+		t.Errorf("job is %+v", row)
+	}
+	if !strings.Contains(n.log.String(), "refused the job's result") {
+		t.Error("the log does not tell that the table refused the result")
+	}
+}

@@ -20,19 +20,24 @@ func (l *lane) launch(job outbox.Job) {
 	l.mu.Lock()
 	f, ok := l.flights[key]
 	if !ok { // an answer to an id that was not asked for
-		f = &flight{slot: true}
+		f = &flight{key: key}
 		l.flights[key] = f
-		l.busy++
 	}
-	f.job, f.running, f.cancel = job, true, cancel
+	f.job, f.running, f.ctx, f.cancel = job, true, ctx, cancel
 	l.mu.Unlock()
-	l.metrics.started(job, l.node.clock.now())
+	l.board(f)
+}
+
+// start makes the attempt of a flight that has a slot.
+func (l *lane) start(f *flight) {
+	l.metrics.started(f.job, l.node.clock.now())
 	l.flying.Go(func() {
-		defer cancel(nil)
+		defer f.cancel(nil)
 		started := time.Now()
-		v := l.attempt(ctx, job)
-		l.metrics.attempted(v, time.Since(started))
-		l.finish(f, key, v)
+		v := l.attempt(f.ctx, f.job)
+		took := time.Since(started)
+		l.metrics.attempted(v, took)
+		l.finish(f, v, took)
 	})
 }
 
@@ -59,14 +64,14 @@ func (l *lane) attempt(ctx context.Context, job outbox.Job) (v verdict) {
 }
 
 // finish frees the flight's slot and hands what it came to over to the settler.
-func (l *lane) finish(f *flight, key string, v verdict) {
+func (l *lane) finish(f *flight, v verdict, took time.Duration) {
 	l.learn(v)
 	o := l.outcome(f.job, v)
 	l.mu.Lock()
-	f.slot = false
-	l.busy--
+	l.tempo.note(took)
 	l.mu.Unlock()
-	l.settler.add(settlement{key: key, attempt: f.job.Attempt(), outcome: o})
+	l.pass()
+	l.settler.add(settlement{key: f.key, attempt: f.job.Attempt(), outcome: o})
 	l.poke()
 }
 
@@ -93,6 +98,7 @@ func (l *lane) noticeCircuit() {
 	state, _, reason := l.circuit.snapshot()
 	l.metrics.circuit(state)
 	if state == CircuitOpen {
+		l.shed(time.Now())
 		l.log.Warn("circuit open: the backend can't be reached; its jobs wait and burn no attempts", "error", reason, "backend_url", l.backend.BaseURL.Redacted())
 		return
 	}

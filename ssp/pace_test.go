@@ -1,0 +1,80 @@
+package ssp
+
+import (
+	"testing"
+	"time"
+
+	"sp00ky.cloud/spky/surreal"
+)
+
+// TestPaceDecides walks through a day of a lane: seconds with so many jobs each.
+func TestPaceDecides(t *testing.T) {
+	t.Parallel()
+	var p pace
+	now := time.Unix(1000, 0)
+	p.decide(now)
+	second := func(heard, claimed int) bool {
+		p.count(heard, claimed)
+		now = now.Add(paceWindow)
+		polling, _ := p.decide(now)
+		return polling
+	}
+	steps := []struct {
+		heard, claimed int
+		polling        bool
+	}{
+		{0, 0, false}, {20, 20, false}, {busyRate - 1, busyRate - 1, false}, {busyRate, 3, true}, {0, busyRate, true},
+		{0, calmRate, true}, {0, 0, true}, {0, calmRate, true}, {0, 5, true}, {0, 5, false}, {20, 20, false}, {0, busyRate * 4, true}, {0, 0, true}, {0, 0, false},
+	}
+	for i, s := range steps {
+		if got := second(s.heard, s.claimed); got != s.polling {
+			t.Fatalf("step %d, %d jobs heard and %d claimed: polling %t, want %t", i, s.heard, s.claimed, got, s.polling)
+		}
+	}
+}
+
+// TestABusyWindowEndsEarly lets a burst be noticed before its second is over.
+func TestABusyWindowEndsEarly(t *testing.T) {
+	t.Parallel()
+	var p pace
+	now := time.Unix(1000, 0)
+	p.decide(now)
+	p.count(busyRate, 0)
+	if polling, changed := p.decide(now.Add(10 * time.Millisecond)); !polling || !changed {
+		t.Errorf("a burst changes nothing: polling %t, changed %t", polling, changed)
+	}
+	if polling, changed := p.decide(now.Add(20 * time.Millisecond)); !polling || changed {
+		t.Errorf("right after the change: polling %t, changed %t", polling, changed)
+	}
+}
+
+// TestABurstIsPolledAndEachJobRunsOnce writes 2,000 jobs at once and then a single one.
+func TestABurstIsPolledAndEachJobRunsOnce(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s := serve(t, nil)
+	n := r.start(s.backends())
+	const jobs = 2000
+	rows := make([]map[string]any, jobs)
+	for i := range rows {
+		rows[i] = map[string]any{"id": surreal.NewRecordID("job", i), "path": "/x"}
+	}
+	polled := make(chan struct{})
+	go func() {
+		defer close(polled)
+		r.eventually("the lane polls", func() bool { return n.metric("spky_polling") == 1 })
+	}()
+	for at := 0; at < jobs; at += 200 {
+		r.exec("INSERT INTO job $rows RETURN NONE", map[string]any{"rows": rows[at : at+200]})
+	}
+	<-polled
+	if n.lanes[0].feed.hears() != true {
+		t.Error("a feed that is paused on purpose counts as deaf")
+	}
+	r.eventually("all are done", func() bool { return r.count("job", "success") == jobs })
+	if got := len(s.requests()); got != jobs {
+		t.Errorf("%d requests for %d jobs", got, jobs)
+	}
+	r.eventually("the lane listens again", func() bool { return n.metric("spky_polling") == 0 && n.metric("spky_live_up") == 1 })
+	r.settled(r.job("after", "/x", nil), "success")
+}

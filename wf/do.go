@@ -257,7 +257,7 @@ func (a *attempts) abandon(cause error) error {
 // call calls the step's function, with a row written before or meanwhile where it must show.
 func (a *attempts) call(ctx context.Context, fn function) (any, error) {
 	r := a.run
-	if a.step.Config.Retries.Limit == 0 {
+	if a.step.Config.Retries.Limit == 0 || r.engine.cfg.kit.Now != nil {
 		if err := r.begin(a.step); err != nil {
 			return nil, err
 		}

@@ -37,10 +37,11 @@ func (r *run) query(ctx context.Context, key stepKey, row *storedStep, surql str
 	if err := checkBlock(surql, vars); err != nil {
 		return nil, fmt.Errorf("step %q: %w", key.name, err)
 	}
+	ctx = context.WithValue(ctx, blockKey{}, block{surql: surql, vars: vars})
 	return r.do(ctx, key, row, opts, func(ctx context.Context, a *attempts) (any, error) {
 		db, ok := r.store.(querier)
 		if !ok {
-			return a.stubbedQuery(ctx, surql, vars)
+			return nil, &fatalError{errNoDatabase}
 		}
 		ended := r.now()
 		step := a.step

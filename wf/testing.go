@@ -22,19 +22,25 @@ func (a *attempts) hooked(fn function) func(context.Context) (any, error) {
 		return call
 	}
 	return func(ctx context.Context) (any, error) {
-		value, err := hook(ctx, a.callInfo(), call)
+		value, err := hook(ctx, a.callInfo(ctx), call)
 		return a.unstub(value, err)
 	}
 }
 
-// stubbedQuery is the kit's answer to a statement block.
-func (a *attempts) stubbedQuery(ctx context.Context, surql string, vars map[string]any) (any, error) {
-	value, err := a.run.engine.cfg.kit.Query(ctx, a.callInfo(), surql, vars)
-	return a.unstub(protocol.Stub{Value: value}, err)
+// errNoDatabase is a statement block in a test that has no result for it.
+var errNoDatabase = fmt.Errorf("%w: Query needs a database; a test gives its result with wftest.Stub", ErrConfig)
+
+// A block is what a context says of a step that is a statement block.
+type block struct {
+	surql string
+	vars  map[string]any
 }
 
-func (a *attempts) callInfo() protocol.Call {
-	return protocol.Call{Name: a.step.Name, Occurrence: a.step.Occurrence, Attempt: len(a.step.Attempts), Timeout: time.Duration(a.step.Config.Timeout) * time.Millisecond}
+type blockKey struct{}
+
+func (a *attempts) callInfo(ctx context.Context) protocol.Call {
+	b, _ := ctx.Value(blockKey{}).(block)
+	return protocol.Call{Statements: b.surql, Vars: b.vars, Name: a.step.Name, Occurrence: a.step.Occurrence, Attempt: len(a.step.Attempts), Timeout: time.Duration(a.step.Config.Timeout) * time.Millisecond}
 }
 
 // unstub makes a stub what the step's function would have answered.

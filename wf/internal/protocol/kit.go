@@ -19,8 +19,6 @@ type Kit struct {
 	// Step is called for each attempt of a step, with what calls the step's function. A value of type
 	// Stub is the result in the function's stead.
 	Step func(ctx context.Context, c Call, fn func(context.Context) (any, error)) (any, error)
-	// Query is called for each attempt of a step that is a statement block.
-	Query func(ctx context.Context, c Call, surql string, vars map[string]any) (any, error)
 }
 
 // A Call says which attempt of which step is made.
@@ -28,6 +26,9 @@ type Call struct {
 	Name                string
 	Occurrence, Attempt int
 	Timeout             time.Duration
+	// Statements and Vars are those of a step that is a statement block.
+	Statements string
+	Vars       map[string]any
 }
 
 // A Stub is a step's result that has not been made a stored value yet.

@@ -1,0 +1,78 @@
+package wftest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"sp00ky.cloud/spky/wf"
+	"sp00ky.cloud/spky/wf/internal/protocol"
+)
+
+// T is the part of [testing.TB] that a run needs.
+type T interface {
+	Helper()
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Failed() bool
+	Context() context.Context
+}
+
+// Run runs a workflow from its start to its end, and says what it came to. A workflow that ends with
+// an error is a result like any other; what fails the test is
+//
+//   - nondeterminism: code that, run again over the same stored steps, goes another way or comes to
+//     another result;
+//   - a workflow that does not come to an end within [MaxRuns], or hangs outside its steps;
+//   - an option for a step that never ran, which is mostly a wrong name;
+//   - params that are no JSON, or too large.
+//
+// It returns when all goroutines of the workflow have ended. Run may be called in parallel tests, and
+// within a bubble of [testing/synctest], where steps' own timers and timeouts cost no time either.
+func Run[P, R any](t T, code func(context.Context, wf.Event[P], *wf.Step) (R, error), params P, opts ...Option) *Result {
+	t.Helper()
+	p := newPlan(t.Context(), opts)
+	for _, fault := range p.faults {
+		t.Errorf("wftest: %v", fault)
+	}
+	data, err := json.Marshal(params)
+	if err == nil && len(data) > protocol.MaxValue {
+		err = wf.ErrTooLarge
+	}
+	if err != nil || len(p.faults) > 0 {
+		t.Fatalf("wftest: params of the workflow: %v", err)
+	}
+	d := newDriver(t, p, func(d *driver, e *wf.Engine) {
+		wf.Register(e, p.binding, watched(d, code), wf.Strict())
+	})
+	return d.run(data)
+}
+
+// watched is code whose beginning and end the driver sees.
+func watched[P, R any](d *driver, code func(context.Context, wf.Event[P], *wf.Step) (R, error)) func(context.Context, wf.Event[P], *wf.Step) (R, error) {
+	return func(ctx context.Context, ev wf.Event[P], step *wf.Step) (R, error) {
+		return notExiting(d, "the workflow", func() (R, error) {
+			defer d.codeEnds()
+			return code(ctx, ev, step)
+		})
+	}
+}
+
+// notExiting calls fn and tells the driver when it ended its goroutine instead of returning, as
+// FailNow of a test does.
+func notExiting[R any](d *driver, what string, fn func() (R, error)) (R, error) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if p := recover(); p != nil {
+			panic(p)
+		}
+		d.exit(fmt.Sprintf("%s ended its goroutine (runtime.Goexit, or FailNow or Fatal of a test)", what))
+	}()
+	out, err := fn()
+	returned = true
+	return out, err
+}

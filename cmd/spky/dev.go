@@ -37,7 +37,8 @@ func newDevCommand(p *program) *cobra.Command {
   runner    on 127.0.0.1:8667
   apps      their dev commands, started again when they crash; SPKY_DB_URL,
             SPKY_DB_WS, SPKY_DB_NS, SPKY_DB_NAME, SPKY_DB_USER, SPKY_DB_PASS,
-            SPKY_SSP_ADDR, SPKY_OUTBOX_TABLE and PORT say where everything is
+            SPKY_SSP_ADDR, SPKY_BACKEND, SPKY_OUTBOX_TABLE and PORT say where
+            everything is
 
 Data stays in .sp00ky beside sp00ky.yml until --clean removes it.
 

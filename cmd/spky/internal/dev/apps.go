@@ -163,7 +163,7 @@ func (s *session) injected(app config.App) []string {
 		"SPKY_SSP_ADDR=" + s.cfg.Listen,
 	}
 	if b, ok := s.cfg.Backend(app.Name); ok && b.Table != "" {
-		env = append(env, "SPKY_OUTBOX_TABLE="+b.Table)
+		env = append(env, "SPKY_BACKEND="+b.Name, "SPKY_OUTBOX_TABLE="+b.Table)
 	}
 	if port := s.port(app); port != "" {
 		env = append(env, "PORT="+port)

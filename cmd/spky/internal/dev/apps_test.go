@@ -51,7 +51,7 @@ func TestEnvironment(t *testing.T) {
 	for name, want := range map[string]string{
 		"SPKY_ENV": "dev", "SPKY_DB_URL": "http://127.0.0.1:8666", "SPKY_DB_WS": "ws://127.0.0.1:8666", "SPKY_DB_NS": "ns",
 		"SPKY_DB_USER": "root", "SPKY_DB_PASS": "pw", "SPKY_SSP_ADDR": "127.0.0.1:8667",
-		"SPKY_OUTBOX_TABLE": "job", "PORT": "3660", "HOME": "/home/x",
+		"SPKY_BACKEND": "api", "SPKY_OUTBOX_TABLE": "job", "PORT": "3660", "HOME": "/home/x",
 		"TOKEN": "t", "SPKY_DB_NAME": "own", // the app's own variables win
 	} {
 		if got := last(env, name); got != want {
@@ -59,7 +59,7 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	other := s.environ(config.App{Name: "web", Kind: config.KindFrontend})
-	if last(other, "SPKY_OUTBOX_TABLE") != "" || last(other, "PORT") != "1" {
+	if last(other, "SPKY_OUTBOX_TABLE") != "" || last(other, "SPKY_BACKEND") != "" || last(other, "PORT") != "1" {
 		t.Errorf("a frontend got a backend's variables: %v", other)
 	}
 }

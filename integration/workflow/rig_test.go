@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,98 +21,165 @@ import (
 // patience bounds the wait for something that must happen; it is never a measurement.
 const patience = 60 * time.Second
 
-// A rig is one database, one node of the sync processor and one backend with an engine.
+// A rig is one database with the platform's schema and, once started, a node of the sync processor
+// and an HTTP server that stands for any number of backend processes.
 type rig struct {
-	t      *testing.T
+	t *testing.T
+	*world
+}
+
+// A world is what tests that share a rig share.
+type world struct {
+	target surreal.Config
 	db     *surreal.Client
-	engine *wf.Engine
 	table  string
+	engine *wf.Engine // of newRig
+	// afterlife waits for what goes on after a process was killed.
+	afterlife sync.WaitGroup
+
+	mu        sync.Mutex
+	processes map[string]*process // by binding
 }
 
-func dbConfig(target devdbtest.Target) surreal.Config {
-	return surreal.Config{Endpoint: target.Endpoint, Namespace: target.Namespace, Database: target.Database, Username: target.User, Password: target.Password}
-}
+// on is the rig in the hands of a subtest.
+func (r *rig) on(t *testing.T) *rig { return &rig{t: t, world: r.world} }
 
-// newRig starts everything; register gets the engine before the first run.
-func newRig(t *testing.T, register func(*wf.Engine)) *rig {
+// newDatabase is a rig without node and server.
+func newDatabase(t *testing.T) *rig {
 	t.Helper()
 	target := devdbtest.Fresh(t)
-	client, hangUp, err := surreal.Connect(t.Context(), dbConfig(target))
+	cfg := surreal.Config{Endpoint: target.Endpoint, Namespace: target.Namespace, Database: target.Database, Username: target.User, Password: target.Password}
+	client, hangUp, err := surreal.Connect(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { check(t, hangUp()) })
-	r := &rig{t: t, db: client, table: "job"}
+	r := &rig{t: t, world: &world{target: cfg, db: client, table: "job", processes: map[string]*process{}}}
+	t.Cleanup(r.afterlife.Wait)
 	ddl, err := config.OutboxSchema(r.table, config.OutboxOptions{})
 	check(t, err)
 	_, err = schema.Apply(t.Context(), client)
 	check(t, err)
-	check(t, surreal.Exec(t.Context(), client, ddl, nil))
-	r.engine = r.newEngine()
-	register(r.engine)
-	r.startNode(dbConfig(target), r.serve(r.engine))
+	r.exec(ddl, nil)
 	return r
 }
 
-func (r *rig) newEngine() *wf.Engine {
+// newRig starts everything for one engine; register gets it before the first run.
+func newRig(t *testing.T, register func(*wf.Engine)) *rig {
+	t.Helper()
+	r := newDatabase(t)
+	r.engine = r.newEngine(wf.Config{})
+	register(r.engine)
+	r.startNode(r.serve(r.engine.Handler(http.NotFoundHandler())))
+	return r
+}
+
+// newEngine is an engine on the rig's own connection, closed at the end of the test.
+func (r *rig) newEngine(cfg wf.Config) *wf.Engine {
 	r.t.Helper()
-	engine, err := wf.New(r.t.Context(), wf.Config{DB: r.db.Retrying(), OutboxTable: r.table, Logger: logger(r.t)})
+	if cfg.DB == nil {
+		cfg.DB = r.db.Retrying()
+	}
+	cfg.OutboxTable, cfg.Logger = r.table, logger(r.t)
+	engine, err := wf.New(r.t.Context(), cfg)
 	check(r.t, err)
-	r.t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		check(r.t, engine.Close(ctx))
-	})
+	r.t.Cleanup(func() { closeEngine(r.t, engine) })
 	return engine
 }
 
-func (r *rig) serve(engine *wf.Engine) string {
-	server := httptest.NewServer(engine.Handler(http.NotFoundHandler()))
+func closeEngine(t *testing.T, engine *wf.Engine) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := engine.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func (r *rig) serve(handler http.Handler) string {
+	server := httptest.NewServer(handler)
 	r.t.Cleanup(server.Close)
 	return server.URL
 }
 
-func (r *rig) startNode(db surreal.Config, backend string) {
+// startNode starts a node for a backend and returns what stops it before the test's end.
+func (r *rig) startNode(backend string) (stop func()) {
 	r.t.Helper()
 	base, err := url.Parse(backend)
 	check(r.t, err)
-	node, err := ssp.New(ssp.Config{DB: db, Jitter: -1, Logger: logger(r.t), Backends: []config.Backend{
-		{Name: "wf", BaseURL: base, Table: r.table, Concurrency: 32, Timeout: 10 * time.Second, RetryOn: config.RetryAll},
+	node, err := ssp.New(ssp.Config{DB: r.target, Jitter: -1, Logger: logger(r.t), Backends: []config.Backend{
+		{Name: "wf", BaseURL: base, Table: r.table, Concurrency: 64, Timeout: 10 * time.Second, RetryOn: config.RetryAll},
 	}})
 	check(r.t, err)
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- node.Run(ctx) }()
-	r.t.Cleanup(func() { stop(); check(r.t, <-ended) })
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			r.t.Errorf("node: %v", err)
+		}
+	})
+	r.t.Cleanup(stop)
 	select {
 	case <-node.Ready():
 	case err := <-ended:
+		ended <- err
 		r.t.Fatalf("node ended: %v", err)
+	}
+	return stop
+}
+
+// exec runs a request for its effect, again where it lost a conflict.
+func (r *rig) exec(surql string, vars map[string]any) {
+	r.t.Helper()
+	if err := surreal.Exec(r.t.Context(), r.db.Retrying(), surql, vars); err != nil {
+		r.t.Fatalf("%s: %v", surql, err)
+	}
+}
+
+// read is a request's first result.
+func read[T any](r *rig, surql string, vars map[string]any) T {
+	r.t.Helper()
+	value, err := surreal.First[T](r.t.Context(), r.db.Retrying(), surql, vars)
+	if err != nil {
+		r.t.Fatalf("%s: %v", surql, err)
+	}
+	return value
+}
+
+// poll calls done until it says so; what it saw last shows where it never does.
+func (r *rig) poll(what string, done func() (bool, any)) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		ok, saw := done()
+		if ok {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			r.t.Fatalf("never: %s; but %+v", what, saw)
+		case <-ticker.C:
+		}
 	}
 }
 
 // until polls an instance until done says so, and answers with its state then.
 func (r *rig) until(i *wf.Instance, what string, done func(wf.Report) bool) wf.Report {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
 	var last wf.Report
-	for {
-		report, err := i.Status(ctx)
-		if err == nil {
-			last = report
-			if done(report) {
-				return report
-			}
+	r.poll("instance "+i.ID()+" is "+what, func() (bool, any) {
+		report, err := i.Status(r.t.Context())
+		if err != nil {
+			return false, err
 		}
-		select {
-		case <-ctx.Done():
-			r.t.Fatalf("instance %s is not %s but %+v", i.ID(), what, last)
-		case <-ticker.C:
-		}
-	}
+		last = report
+		return done(report), report
+	})
+	return last
 }
 
 func (r *rig) untilStatus(i *wf.Instance, status wf.Status) wf.Report {
@@ -119,18 +187,18 @@ func (r *rig) untilStatus(i *wf.Instance, status wf.Status) wf.Report {
 	return r.until(i, string(status), func(report wf.Report) bool { return report.Status == status })
 }
 
-func check(t *testing.T, err error) {
+func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-type testWriter struct{ t *testing.T }
+type testWriter struct{ t testing.TB }
 
 func (w testWriter) Write(p []byte) (int, error) { w.t.Logf("%s", p); return len(p), nil }
 
-func logger(t *testing.T) *slog.Logger {
+func logger(t testing.TB) *slog.Logger {
 	if !testing.Verbose() {
 		return slog.New(slog.DiscardHandler)
 	}

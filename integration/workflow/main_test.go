@@ -1,0 +1,33 @@
+package workflow_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// together is how many tests run at once. They mostly wait.
+const together = "16"
+
+// TestMain makes this binary a child process of a test where its environment says so.
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		os.Exit(play(role))
+	}
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if !asked {
+		if err := flag.Set("test.parallel", together); err != nil {
+			panic(err)
+		}
+	}
+	// The shared database's process outlives the tests on purpose.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait"),
+		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait.func1"),
+		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).await.func1"),
+		goleak.IgnoreAnyFunction("os/exec.(*Cmd).Start.func2"))
+}

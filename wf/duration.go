@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-var durationPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]+)\s*(?:,\s*|and\s+)?`)
+var durationPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]+)\s*((?:,|and\s)\s*)?`)
 
 const day = 24 * time.Hour
 
@@ -59,6 +59,9 @@ func ParseDuration(text string) (time.Duration, error) {
 		}
 		total += n * float64(one)
 		rest = rest[len(m[0]):]
+		if m[3] != "" && rest == "" {
+			return 0, fmt.Errorf("%w: duration %q: ends with %q; write for instance \"1 hour 30 minutes\"", ErrConfig, text, strings.TrimSpace(m[3]))
+		}
 	}
 	if total > math.MaxInt64/2 {
 		return 0, fmt.Errorf("%w: duration %q: is longer than any that can be kept", ErrConfig, text)

@@ -55,8 +55,9 @@ type Engine struct {
 
 // A definition is a registered workflow.
 type definition struct {
-	run    func(ctx context.Context, instance protocol.Instance, step *Step) (any, error)
-	strict bool
+	run       func(ctx context.Context, instance protocol.Instance, step *Step) (any, error)
+	strict    bool
+	stepLimit int
 }
 
 var (

@@ -24,6 +24,8 @@ var (
 	ErrName = errors.New("wf: illegal name")
 	// ErrConfig is an option of a step that makes no sense.
 	ErrConfig = errors.New("wf: illegal step configuration")
+	// ErrStepLimit is a step beyond [StepLimit].
+	ErrStepLimit = errors.New("wf: too many steps")
 )
 
 // Errors of operations on instances.
@@ -122,6 +124,8 @@ func stored(err error) *protocol.Error {
 		out.Name, out.Stack = step.Name, step.Stack
 	case errors.Is(err, ErrTimeout):
 		out.Name = nameTimeout
+	case errors.Is(err, ErrName), errors.Is(err, ErrConfig), errors.Is(err, ErrStepLimit), errors.Is(err, ErrTooLarge), errors.Is(err, ErrNotJSON):
+		out.Name = nameFatal
 	default:
 		if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer && t.Elem().PkgPath() != "errors" && t.Elem().PkgPath() != "fmt" {
 			out.Name = t.Elem().Name()

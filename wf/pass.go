@@ -52,6 +52,7 @@ func (e *Engine) pass(caller context.Context, def definition, binding, id, job s
 
 // drive runs the workflow's code and writes what it came to.
 func (r *run) drive(def definition, abandoned <-chan struct{}) result {
+	r.limit = def.stepLimit
 	beats, stopBeats := context.WithCancel(context.WithoutCancel(r.ctx))
 	unhook := context.AfterFunc(r.engine.life, func() { r.stop(endShutdown, errShutdown) })
 	beating := make(chan struct{})

@@ -53,6 +53,8 @@ type run struct {
 	ended    chan struct{} // closed with over
 	end      string        // suspended, lost, shutdown
 	warning  map[string]any
+	calls    int            // of steps that are functions, in this pass
+	limit    int            // for calls
 	endGroup sync.WaitGroup // the write that ends the run
 }
 
@@ -108,12 +110,25 @@ func (r *run) identify(kind, name string) (stepKey, *storedStep) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counts[nameKey{kind, name}]++
+	if kind == protocol.KindDo {
+		r.calls++
+	}
 	key := stepKey{nameKey{kind, name}, r.counts[nameKey{kind, name}]}
 	row := r.stored[key]
 	if row != nil {
 		row.reached = true
 	}
 	return key, row
+}
+
+// withinLimit refuses the steps of a pass that calls too many.
+func (r *run) withinLimit() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.limit > 0 && r.calls > r.limit {
+		return fmt.Errorf("%w: the limit of %d steps has been reached; StepLimit raises it", ErrStepLimit, r.limit)
+	}
+	return nil
 }
 
 // enter lets a step begin that is not stored as done, or says why it may not. However short the

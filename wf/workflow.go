@@ -32,6 +32,14 @@ type RegisterOption func(*definition)
 // carries a warning.
 func Strict() RegisterOption { return func(d *definition) { d.strict = true } }
 
+// defaultStepLimit is how many steps a workflow may call by default.
+const defaultStepLimit = 10_000
+
+// StepLimit bounds how often a workflow may call steps made with [Do], [Go] and [Query] on its way
+// through the code, stored ones included; sleeps and waits do not count. It is what ends a loop that
+// was not meant to be endless. Defaults to 10,000.
+func StepLimit(n int) RegisterOption { return func(d *definition) { d.stepLimit = n } }
+
 // Register makes code the workflow of a binding, which is a letter or _ followed by up to 63 letters,
 // digits and _. An illegal or used binding panics, as in [net/http.ServeMux.Handle].
 //
@@ -47,7 +55,7 @@ func Register[P, R any](e *Engine, binding string, code func(context.Context, Ev
 			return nil, NonRetryable(err)
 		}
 		return code(ctx, Event[P]{Payload: params, InstanceID: i.ID, WorkflowName: i.Binding, Timestamp: i.CreatedAt}, step)
-	}}
+	}, stepLimit: defaultStepLimit}
 	for _, opt := range opts {
 		opt(&def)
 	}

@@ -57,7 +57,7 @@ func (p *program) printJob(row outbox.Row) error {
 	}
 	for _, name := range slices.Concat(first, rest, last) {
 		value, there := row[name]
-		if !there || value == nil {
+		if list, ok := value.([]any); !there || value == nil || ok && len(list) == 0 {
 			continue
 		}
 		text, err := cell(value)

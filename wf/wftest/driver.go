@@ -130,6 +130,11 @@ func (d *driver) pass(store *memory.Store) string {
 	d.t.Helper()
 	job, _ := store.Claim(d.plan.id)
 	state := d.request(job.ID)
+	select {
+	case <-d.exits:
+		d.give("%s", d.exited)
+	default:
+	}
 	i, _ := store.Instance(d.plan.id)
 	switch state {
 	case "stalled":

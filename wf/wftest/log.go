@@ -124,10 +124,14 @@ func (d *driver) handler() slog.Handler {
 type logWriter struct{ d *driver }
 
 func (w logWriter) Write(p []byte) (int, error) {
-	w.d.mu.Lock()
-	defer w.d.mu.Unlock()
-	if !w.d.silent {
-		w.d.t.Logf("%s", strings.TrimSuffix(string(p), "\n"))
-	}
+	w.d.log("%s", strings.TrimSuffix(string(p), "\n"))
 	return len(p), nil
+}
+
+func (d *driver) log(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.silent {
+		d.t.Logf(format, args...)
+	}
 }

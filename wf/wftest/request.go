@@ -116,16 +116,6 @@ func (d *driver) codeEnds() {
 	close(d.ended)
 }
 
-// exit marks that the workflow's code, or a step's, has ended its goroutine.
-func (d *driver) exit(what string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.exited == "" {
-		d.exited = what
-		close(d.exits)
-	}
-}
-
 // A recorder keeps an answer.
 type recorder struct {
 	header http.Header

@@ -3,7 +3,8 @@ package wftest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"runtime/debug"
 
 	"sp00ky.cloud/spky/wf"
 	"sp00ky.cloud/spky/wf/internal/protocol"
@@ -52,16 +53,48 @@ func Run[P, R any](t T, code func(context.Context, wf.Event[P], *wf.Step) (R, er
 // watched is code whose beginning and end the driver sees.
 func watched[P, R any](d *driver, code func(context.Context, wf.Event[P], *wf.Step) (R, error)) func(context.Context, wf.Event[P], *wf.Step) (R, error) {
 	return func(ctx context.Context, ev wf.Event[P], step *wf.Step) (R, error) {
-		return notExiting(d, "the workflow", func() (R, error) {
+		var out R
+		err := d.apart(func() (err error) {
 			defer d.codeEnds()
-			return code(ctx, ev, step)
+			out, err = code(ctx, ev, step)
+			return err
 		})
+		return out, err
 	}
 }
 
-// notExiting calls fn and tells the driver when it ended its goroutine instead of returning, as
-// FailNow of a test does.
-func notExiting[R any](d *driver, what string, fn func() (R, error)) (R, error) {
+// apart calls the workflow's code in a goroutine of its own, so that one that ends its goroutine, as
+// FailNow of a test does, doesn't end the engine's.
+func (d *driver) apart(code func() error) error {
+	var err error
+	var panicked any
+	returned, done := false, make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if panicked = recover(); panicked != nil {
+				d.log("the workflow panics: %v\n%s", panicked, debug.Stack())
+			}
+		}()
+		err = code()
+		returned = true
+	}()
+	<-done
+	switch {
+	case panicked != nil:
+		panic(panicked)
+	case !returned:
+		d.exit("the workflow")
+		return errExited
+	}
+	return err
+}
+
+// errExited is what code comes to that ended its goroutine.
+var errExited = errors.New("wftest: the code ended its goroutine")
+
+// exiting calls the function of a step, and notes it when that ends its goroutine.
+func (d *driver) exiting(what string, fn func() (any, error)) (any, error) {
 	returned := false
 	defer func() {
 		if returned {
@@ -70,9 +103,19 @@ func notExiting[R any](d *driver, what string, fn func() (R, error)) (R, error) 
 		if p := recover(); p != nil {
 			panic(p)
 		}
-		d.exit(fmt.Sprintf("%s ended its goroutine (runtime.Goexit, or FailNow or Fatal of a test)", what))
+		d.exit(what)
 	}()
-	out, err := fn()
+	value, err := fn()
 	returned = true
-	return out, err
+	return value, err
+}
+
+// exit marks that the workflow's code, or a step's, has ended its goroutine.
+func (d *driver) exit(what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.exited == "" {
+		d.exited = what + " ended its goroutine (runtime.Goexit, or FailNow or Fatal of a test)"
+		close(d.exits)
+	}
 }

@@ -50,7 +50,7 @@ func (d *driver) mocked(c protocol.Call) *mock {
 
 // call calls a step's own function.
 func (d *driver) call(ctx context.Context, c protocol.Call, fn func(context.Context) (any, error)) (any, error) {
-	return notExiting(d, "the function of "+label(protocol.KindDo, c.Name, c.Occurrence), func() (any, error) { return fn(ctx) })
+	return d.exiting("the function of "+label(protocol.KindDo, c.Name, c.Occurrence), func() (any, error) { return fn(ctx) })
 }
 
 // count keeps the steps that execute.

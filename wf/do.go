@@ -63,7 +63,7 @@ type committedValue struct {
 
 // do runs or replays a step.
 func (r *run) do(ctx context.Context, key stepKey, row *storedStep, opts []Option, fn function) (any, error) {
-	if err := checkName(key.name); err != nil {
+	if err := errors.Join(checkName(key.name), r.withinLimit()); err != nil {
 		return nil, err
 	}
 	if row != nil && row.Done() {
@@ -127,6 +127,7 @@ func (r *run) rest(pause time.Duration) error {
 type attempts struct {
 	run  *run
 	step protocol.Step
+	lost bool // the last attempt was ended by closeLost, which no row says yet
 }
 
 func (r *run) newAttempts(key stepKey, row *storedStep, o options) *attempts {
@@ -155,12 +156,26 @@ func (a *attempts) closeLost() {
 	last.Error = &protocol.Error{Name: nameCrash, Message: "the process died, or lost the instance, during the attempt"}
 	if len(a.step.Attempts) <= a.step.Config.Retries.Limit {
 		a.schedule(now)
+		a.lost = true
 	}
+}
+
+// saveLost stores what closeLost found: a run that suspends over the wait must leave the time at
+// which it ends, or every run would begin it anew.
+func (a *attempts) saveLost() error {
+	if !a.lost {
+		return nil
+	}
+	a.lost = false
+	return a.run.begin(a.step)
 }
 
 // all makes attempts until the step is done, or has to wait for longer than the run may.
 func (a *attempts) all(ctx context.Context, fn function) (any, *protocol.Wait, error) {
 	r := a.run
+	if err := a.saveLost(); err != nil {
+		return nil, nil, err
+	}
 	for {
 		if done, err := a.exhausted(); done || err != nil {
 			return nil, nil, err

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -16,8 +17,8 @@ const (
 )
 
 // divide runs do over all items. A batch that keeps losing conflicts, or that the database
-// refuses, is halved until the items at fault stand alone; those go to alone. An unreachable
-// database or an ended ctx stops at once, with what is done by then.
+// refuses, is halved until the items at fault stand alone; those go to alone. A database that is
+// unreachable or does not answer in time, or an ended ctx, stops at once, with what is done by then.
 func divide[T, R any](ctx context.Context, items []T,
 	do func(context.Context, []T) ([]R, error), alone func(T, error) ([]R, error)) ([]R, error) {
 	if len(items) == 0 {
@@ -31,7 +32,7 @@ func divide[T, R any](ctx context.Context, items []T,
 	switch {
 	case err == nil:
 		return done, nil
-	case surreal.IsUnreachable(err) || ctx.Err() != nil:
+	case unknown(ctx, err):
 		return done, err
 	case len(items) == 1:
 		return alone(items[0], err)
@@ -43,6 +44,11 @@ func divide[T, R any](ctx context.Context, items []T,
 	}
 	right, err := divide(ctx, items[half:], do, alone)
 	return append(left, right...), err
+}
+
+// unknown says whether an error tells nothing of the items themselves.
+func unknown(ctx context.Context, err error) bool {
+	return surreal.IsUnreachable(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil
 }
 
 // insist repeats do while it loses conflicts, with growing random pauses.

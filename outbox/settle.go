@@ -112,7 +112,7 @@ func (t *Table) settleBare(ctx context.Context, o Outcome, cause error) ([]Settl
 	case err == nil:
 		settled[0].Err = cause
 		return settled, nil
-	case surreal.IsUnreachable(err) || ctx.Err() != nil:
+	case unknown(ctx, err):
 		return nil, err
 	}
 	return []Settled{{Err: cause}}, nil

@@ -30,11 +30,22 @@ func newLogbook(tb testing.TB, name string) *logbook {
 	l := &logbook{}
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			text := l.String()
+			text := l.telling()
 			tb.Logf("the end of the log of %s:\n%s", name, text[max(0, len(text)-shown):])
 		}
 	})
 	return l
+}
+
+// telling is the log without what goes well.
+func (l *logbook) telling() string {
+	var lines []string
+	for line := range strings.Lines(l.String()) {
+		if !strings.Contains(line, `"msg":"job done"`) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 func (l *logbook) Write(p []byte) (int, error) {

@@ -1,10 +1,10 @@
 package integration_test
 
 import (
-	"bytes"
 	"io"
 	"net"
 	"net/url"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,12 +13,13 @@ import (
 )
 
 // A relay carries connections between a node and its database and knows which of them carries
-// notifications, so that a test can break that one alone. It can also swallow the database's answers
-// while the node's requests go through.
+// notifications, so that a test can break that one alone. It can also swallow what one side says while
+// the other is heard.
 type relay struct {
 	target   string
 	listener net.Listener
 	muted    atomic.Bool // nothing that the database sends arrives
+	deaf     atomic.Bool // nothing that the node sends arrives
 	running  sync.WaitGroup
 
 	mu    sync.Mutex
@@ -86,6 +87,9 @@ func (r *relay) carry(l *line) {
 	r.mu.Unlock()
 }
 
+// notification is what only a live query's event has: the key action and its value, in CBOR.
+var notification = regexp.MustCompile(`factionf(CREATE|UPDATE|DELETE)`)
+
 // pass reads from one end what may reach the other. Its end takes the whole line down.
 func (r *relay) pass(l *line, from io.Reader, p []byte, answer bool) (int, error) {
 	for {
@@ -94,10 +98,10 @@ func (r *relay) pass(l *line, from io.Reader, p []byte, answer bool) (int, error
 			l.close()
 			return 0, io.EOF
 		}
-		if answer && bytes.Contains(p[:n], []byte("action")) {
+		if answer && notification.Match(p[:n]) {
 			l.live.Store(true)
 		}
-		if l.dead.Load() || answer && r.muted.Load() {
+		if l.dead.Load() || answer && r.muted.Load() || !answer && r.deaf.Load() {
 			continue
 		}
 		return n, nil
@@ -121,16 +125,21 @@ func (r *relay) each(do func(l *line)) {
 	}
 }
 
-// strikeLive does something to the connections that carry notifications and says how many they were.
-func (r *relay) strikeLive(do func(l *line)) int {
-	struck := 0
-	r.each(func(l *line) {
-		if l.live.Load() && !l.dead.Load() {
-			struck++
-			do(l)
+// strikeLive does something to the one connection that carries notifications.
+func (r *relay) strikeLive(tb testing.TB, do func(l *line)) {
+	tb.Helper()
+	eventually(tb, "one connection carries notifications", func() (bool, any) {
+		var live []*line
+		r.each(func(l *line) {
+			if l.live.Load() && !l.dead.Load() {
+				live = append(live, l)
+			}
+		})
+		if len(live) == 1 {
+			do(live[0])
 		}
+		return len(live) == 1, len(live)
 	})
-	return struck
 }
 
 // reset breaks the line with a TCP reset.

@@ -61,6 +61,8 @@ func newDatabase(t *testing.T) *rig {
 	_, err = schema.Apply(t.Context(), client)
 	check(t, err)
 	r.exec(ddl, nil)
+	_, err = schema.PrepareOutbox(t.Context(), client, r.table)
+	check(t, err)
 	return r
 }
 

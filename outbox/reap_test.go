@@ -207,4 +207,46 @@ func TestStrayRowsAreAdopted(t *testing.T) {
 	if got := due(); got != 1 {
 		t.Errorf("%d rows are due, want the adopted one", got)
 	}
+	r.exec("CREATE job:delayed SET path = '/x', delay = 7200000 RETURN NONE", nil)
+	if got, _, err := r.table.Adopt(r.ctx); err != nil || got != 1 || due() != 1 {
+		t.Errorf("adopted %d, %v; %d are due within the hour, want the delay of two kept", got, err, due())
+	}
+}
+
+// TestRowsWithATimeTheyMustNotHaveAreStraightened has rows that are listed as due in every state.
+func TestRowsWithATimeTheyMustNotHaveAreStraightened(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.exec("DEFINE FIELD OVERWRITE run_at ON job TYPE option<datetime>", nil)
+	var ids []surreal.RecordID
+	for _, status := range Statuses() {
+		id := surreal.NewRecordID("job", string(status))
+		ids = append(ids, id)
+		r.exec("CREATE $id SET path = '/x', run_at = time::now(), status = $status RETURN NONE", map[string]any{"id": id, "status": string(status)})
+	}
+	listed := func() map[Status]bool {
+		rows, err := r.table.Due(r.ctx, time.Unix(0, 0), time.Now().Add(time.Hour), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[Status]bool{}
+		for _, row := range rows {
+			found[row.Status] = true
+		}
+		return found
+	}
+	if got := listed(); len(got) != len(ids) {
+		t.Fatalf("listed as due are %v", got)
+	}
+	for _, want := range []int{len(ids) - 1, 0} {
+		if got, err := r.table.Straighten(r.ctx, ids); err != nil || got != want {
+			t.Errorf("straightened %d, %v; want %d", got, err, want)
+		}
+	}
+	if got := listed(); len(got) != 1 || !got[Pending] {
+		t.Errorf("listed as due are %v, want the pending one", got)
+	}
+	if jobs := r.claims("a", ids...); len(jobs) != 1 {
+		t.Errorf("claimed %+v", jobs)
+	}
 }

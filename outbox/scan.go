@@ -8,13 +8,14 @@ import (
 	"sp00ky.cloud/spky/surreal"
 )
 
-// A Due is a pending row and when it is due.
+// A Due is a row that has a run_at. It should be pending; see [Table.Straighten].
 type Due struct {
-	ID    surreal.RecordID `json:"id"`
-	RunAt time.Time        `json:"run_at"`
+	ID     surreal.RecordID `json:"id"`
+	RunAt  time.Time        `json:"run_at"`
+	Status Status           `json:"status"`
 }
 
-// Due lists the oldest pending rows with after < run_at <= until, oldest first.
+// Due lists the oldest rows with after < run_at <= until, oldest first.
 func (t *Table) Due(ctx context.Context, after, until time.Time, limit int) ([]Due, error) {
 	rows, err := surreal.First[[]Due](ctx, t.cfg.DB, t.due, map[string]any{"after": after, "until": until, "limit": limit})
 	if err != nil {
@@ -86,6 +87,18 @@ func (t *Table) Adopt(ctx context.Context) (int, []Refused, error) {
 		return nil, nil
 	})
 	return len(adopted), refused, wrap(err, "adopt stray jobs of", t.cfg.Name)
+}
+
+// Straighten takes run_at away from rows that are not pending, and says how many it found. Nobody
+// writes such a row on purpose; but a status that a field's permission takes back may have moved
+// run_at along, and a row in processing that has one would not be listed as held.
+func (t *Table) Straighten(ctx context.Context, ids []surreal.RecordID) (int, error) {
+	straight, err := divide(ctx, ids, func(ctx context.Context, part []surreal.RecordID) ([]surreal.RecordID, error) {
+		return surreal.First[[]surreal.RecordID](ctx, t.cfg.DB, t.straighten, map[string]any{"ids": part})
+	}, func(surreal.RecordID, error) ([]surreal.RecordID, error) {
+		return nil, nil // the table's own rules refuse every write of this row
+	})
+	return len(straight), wrap(err, "straighten jobs of", t.cfg.Name)
 }
 
 // Touch updates a pending row without changing what it means, so that whoever listens for pending

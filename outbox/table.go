@@ -31,7 +31,7 @@ type Config struct {
 type Table struct {
 	cfg                               Config
 	claim, mine, reread               string
-	due, held, stray                  string
+	due, held, stray, straighten      string
 	adopt, touch, get, newest, create string
 }
 
@@ -49,7 +49,7 @@ func New(cfg Config) *Table {
 	text := func(name string) string { return statement(name, cfg.Name) }
 	return &Table{
 		cfg: cfg, claim: text("claim"), mine: text("mine"), reread: text("reread"),
-		due: text("due"), held: text("held"), stray: text("stray"),
+		due: text("due"), held: text("held"), stray: text("stray"), straighten: text("straighten"),
 		adopt: text("adopt"), touch: text("touch"), get: text("get"), newest: text("newest"), create: text("create"),
 	}
 }

@@ -309,7 +309,7 @@ func (l *lane) merge(rows []outbox.Due, after time.Time) int {
 	l.more = false // put says otherwise where the queue is full
 	news := 0
 	for _, row := range rows {
-		if l.put(row.ID, surreal.FormatID(row.ID), row.RunAt) {
+		if row.Status == outbox.Pending && l.put(row.ID, surreal.FormatID(row.ID), row.RunAt) {
 			news++
 		}
 	}

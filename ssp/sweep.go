@@ -110,10 +110,31 @@ func (l *lane) sweepDue(ctx context.Context, now time.Time, full bool) error {
 	if err != nil {
 		return err
 	}
+	if err := l.straighten(ctx, rows); err != nil {
+		return err
+	}
 	l.doubtFeed(ctx, rows, now)
 	l.metrics.found(l.merge(rows, after), full)
 	l.poke()
 	return nil
+}
+
+// straighten mends rows that are listed as due and are not pending.
+func (l *lane) straighten(ctx context.Context, rows []outbox.Due) error {
+	var crooked []surreal.RecordID
+	for _, row := range rows {
+		if row.Status != outbox.Pending {
+			crooked = append(crooked, row.ID)
+		}
+	}
+	if len(crooked) == 0 {
+		return nil
+	}
+	n, err := l.table.Straighten(ctx, crooked)
+	if n > 0 {
+		l.log.Info("run_at taken away from jobs that are not pending", "jobs", n)
+	}
+	return err
 }
 
 // doubtFeed puts the feed to the proof where a row is due that it should have announced: such a row
@@ -140,7 +161,7 @@ func (l *lane) unannounced(rows []outbox.Due, now time.Time) (outbox.Due, bool) 
 	for _, row := range rows {
 		key := surreal.FormatID(row.ID)
 		_, flying := l.flights[key]
-		if !flying && !l.queue.has(key) && row.RunAt.After(registered) && now.Sub(row.RunAt) > announceGrace {
+		if row.Status == outbox.Pending && !flying && !l.queue.has(key) && row.RunAt.After(registered) && now.Sub(row.RunAt) > announceGrace {
 			return row, true
 		}
 	}

@@ -141,3 +141,23 @@ func TestAResultThatTheTableRefusesEndsTheJobAllTheSame(t *testing.T) {
 		t.Error("the log does not tell that the table refused the result")
 	}
 }
+
+// TestARowWhoseTimeContradictsItsStateIsMended has rows in processing, held by nobody alive, that are
+// listed as due all the same, and finished ones.
+func TestARowWhoseTimeContradictsItsStateIsMended(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s := serve(t, nil)
+	r.start(s.backends()).stop() // prepares the table
+	held, done := r.job("held", "/x", nil), r.job("done", "/never", nil)
+	r.exec(`DEFINE FIELD OVERWRITE run_at ON job TYPE option<datetime>; UPDATE job:held SET status = 'processing', assignee = 'dead', lease_epoch = 3, run_at = time::now();
+		UPDATE job:done SET status = 'success', run_at = time::now()`, nil)
+	r.start(s.backends())
+	if row := r.settled(held, "success"); row.codes() != "lease_expired" {
+		t.Errorf("job is %+v", row)
+	}
+	r.await(done, "no more due", func(j jobRow) bool { return j.Status == "success" && j.RunAt == nil })
+	if got := s.requests("/never"); len(got) > 0 {
+		t.Errorf("a finished job ran: %+v", got)
+	}
+}

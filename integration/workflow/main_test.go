@@ -13,16 +13,22 @@ import (
 // together is how many tests run at once. They mostly wait.
 const together = "16"
 
+// checks is how often a property is checked; -rapid.checks says otherwise.
+const checks = "8"
+
 // TestMain makes this binary a child process of a test where its environment says so.
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(play(role))
 	}
 	flag.Parse()
-	asked := false
-	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
-	if !asked {
-		if err := flag.Set("test.parallel", together); err != nil {
+	asked := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { asked[f.Name] = true })
+	for name, value := range map[string]string{"test.parallel": together, "rapid.checks": checks} {
+		if asked[name] {
+			continue
+		}
+		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}
 	}

@@ -25,10 +25,27 @@ type stage struct {
 	ended   map[string]bool
 	counts  map[string]int
 	latches map[string]chan struct{}
+	calls   int               // of all functions
+	came    map[string]string // what each step came to, as the workflow saw it
+	faults  []string          // steps that came to two things
 }
 
 func newStage(c conformance, binding string) *stage {
-	return &stage{c: c, binding: binding, seen: map[string][]int{}, ended: map[string]bool{}, counts: map[string]int{}, latches: map[string]chan struct{}{}}
+	return &stage{c: c, binding: binding, seen: map[string][]int{}, ended: map[string]bool{}, counts: map[string]int{}, latches: map[string]chan struct{}{}, came: map[string]string{}}
+}
+
+// notice checks that a step comes to the same in every run, once it has come to something.
+func (s *stage) notice(key string, value any, err error) {
+	if errors.Is(err, wf.ErrSuspended) {
+		return
+	}
+	saw := fmt.Sprintf("%v (%v)", value, err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was, ok := s.came[key]; ok && was != saw {
+		s.faults = append(s.faults, fmt.Sprintf("%s came to %s, then to %s", key, was, saw))
+	}
+	s.came[key] = saw
 }
 
 func (s *stage) register(e *wf.Engine) *wf.Workflow[any] {
@@ -143,21 +160,30 @@ func errorName(err error) string {
 }
 
 func (p *pass) do(o op) (any, error) {
-	name, fn, opts, err := p.prepare(o)
+	w, err := p.prepare(o)
 	if err != nil {
 		return nil, err
 	}
-	return wf.Do(p.ctx, p.step, name, fn, opts...)
+	value, err := wf.Do(p.ctx, p.step, w.name, w.fn, w.opts...)
+	p.notice(w.key, value, err)
+	return value, err
 }
 
-func (p *pass) prepare(o op) (string, func(context.Context) (any, error), []wf.Option, error) {
+// A prepared step has what [wf.Do] needs.
+type prepared struct {
+	key, name string
+	fn        func(context.Context) (any, error)
+	opts      []wf.Option
+}
+
+func (p *pass) prepare(o op) (prepared, error) {
 	name := fmt.Sprint(plain(o.Do))
 	p.mu.Lock()
 	p.counts["do "+name]++
 	key := fmt.Sprintf("do %s #%d", name, p.counts["do "+name])
 	p.mu.Unlock()
 	opts, err := options(o.Config)
-	return name, func(ctx context.Context) (any, error) { return p.call(ctx, key, o.Calls) }, opts, err
+	return prepared{key: key, name: name, opts: opts, fn: func(ctx context.Context) (any, error) { return p.call(ctx, key, o.Calls) }}, err
 }
 
 func options(c *opConfig) ([]wf.Option, error) {
@@ -200,6 +226,8 @@ func (p *pass) call(ctx context.Context, key string, calls []behavior) (any, err
 	attempt := wf.Attempt(ctx)
 	p.stage.mu.Lock()
 	p.stage.seen[key] = append(p.stage.seen[key], attempt)
+	p.stage.calls++
+	number := p.stage.calls
 	p.stage.mu.Unlock()
 	b := calls[min(attempt, len(calls))-1]
 	if err := p.hold(ctx, key, b); err != nil {
@@ -211,7 +239,7 @@ func (p *pass) call(ctx context.Context, key string, calls []behavior) (any, err
 	case b.NonRetryable != nil:
 		return nil, wf.NonRetryable(errors.New(*b.NonRetryable))
 	}
-	return p.value(b.Return, map[string]any{"attempt": attempt}), nil
+	return p.value(b.Return, map[string]any{"attempt": attempt, "call": number}), nil
 }
 
 // hold waits for whatever the behavior waits for.
@@ -268,17 +296,19 @@ func (p *pass) wait(o op) (any, error) {
 
 // all starts steps one after the other and lets them run side by side.
 func (p *pass) all(ops []op) error {
-	futures := make([]*wf.Future[any], len(ops))
+	futures, keys := make([]*wf.Future[any], len(ops)), make([]string, len(ops))
 	for i, o := range ops {
-		name, fn, opts, err := p.prepare(o)
+		w, err := p.prepare(o)
 		if err != nil {
 			return err
 		}
-		futures[i] = wf.Go(p.ctx, p.step, name, fn, opts...)
+		futures[i], keys[i] = wf.Go(p.ctx, p.step, w.name, w.fn, w.opts...), w.key
 	}
 	var first error
 	for i, o := range ops {
-		if err := p.settle(o)(futures[i].Wait()); err != nil && first == nil {
+		value, err := futures[i].Wait()
+		p.notice(keys[i], value, err)
+		if err := p.settle(o)(value, err); err != nil && first == nil {
 			first = err
 		}
 	}

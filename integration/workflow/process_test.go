@@ -31,8 +31,8 @@ type process struct {
 	rig      *rig
 	binding  string
 	register func(*wf.Engine)
-	// killAfter says after which calls to the database the process dies; nil for none.
-	killAfter func(surql string) bool
+	// killBefore and killAfter say around which calls to the database the process dies; nil for none.
+	killBefore, killAfter func(surql string) bool
 	// stepwise gives every run a budget that lets it take one step.
 	stepwise bool
 
@@ -58,7 +58,7 @@ func (r *rig) newProcess(binding string, register func(*wf.Engine)) *process {
 	p := &process{rig: r, binding: binding, register: register}
 	p.begin()
 	r.mu.Lock()
-	r.processes[binding] = p
+	r.processes[binding] = append(r.processes[binding], p)
 	r.mu.Unlock()
 	r.t.Cleanup(func() { closeEngine(r.t, p.current().engine) })
 	return p
@@ -113,11 +113,14 @@ func (l *life) isDead() bool {
 
 // Query is the dead process's way to the database, and ends it where the test wants that.
 func (l *life) Query(ctx context.Context, surql string, vars map[string]any) (surreal.Results, error) {
+	if kill := l.process.killBefore; kill != nil && kill(surql) {
+		l.kill()
+	}
 	if l.isDead() {
 		return nil, errDead
 	}
 	results, err := l.db.Query(ctx, surql, vars)
-	if killAfter := l.process.killAfter; err == nil && killAfter != nil && killAfter(surql) {
+	if kill := l.process.killAfter; err == nil && kill != nil && kill(surql) {
 		l.kill()
 	}
 	if l.isDead() {
@@ -131,15 +134,18 @@ func afterCommit(surql string) bool {
 	return strings.Contains(surql, "commit_steps") || strings.Contains(surql, "commit_query")
 }
 
-// ServeHTTP hands a request to the process of its binding.
+// ServeHTTP hands a request to one of the processes of its binding, as a load balancer does.
 func (r *world) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
-	p := r.processes[req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]]
+	all := r.processes[req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]]
+	r.requests++
+	turn := r.requests
 	r.mu.Unlock()
-	if p == nil {
+	if len(all) == 0 {
 		http.NotFound(w, req)
 		return
 	}
+	p := all[turn%len(all)]
 	l := p.current()
 	if p.stepwise {
 		req.Header.Set("Spky-Timeout-Ms", "1")

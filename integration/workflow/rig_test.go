@@ -38,7 +38,8 @@ type world struct {
 	afterlife sync.WaitGroup
 
 	mu        sync.Mutex
-	processes map[string]*process // by binding
+	processes map[string][]*process // by binding
+	requests  int
 }
 
 // on is the rig in the hands of a subtest.
@@ -54,7 +55,7 @@ func newDatabase(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { check(t, hangUp()) })
-	r := &rig{t: t, world: &world{target: cfg, db: client, table: "job", processes: map[string]*process{}}}
+	r := &rig{t: t, world: &world{target: cfg, db: client, table: "job", processes: map[string][]*process{}}}
 	t.Cleanup(r.afterlife.Wait)
 	ddl, err := config.OutboxSchema(r.table, config.OutboxOptions{})
 	check(t, err)
@@ -189,11 +190,17 @@ func (r *rig) untilStatus(i *wf.Instance, status wf.Status) wf.Report {
 	return r.until(i, string(status), func(report wf.Report) bool { return report.Status == status })
 }
 
-func check(t testing.TB, err error) {
+func check(t fataler, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// fataler is a test, rapid's too.
+type fataler interface {
+	Helper()
+	Fatal(args ...any)
 }
 
 type testWriter struct{ t testing.TB }

@@ -72,7 +72,7 @@ func (d *director) act(a action) error {
 	case a.Await != nil:
 		d.await(*a.Await)
 	case a.Seen != nil:
-		if saw := d.stage.calls(); !reflect.DeepEqual(saw, a.Seen) {
+		if saw := d.stage.attempts(); !reflect.DeepEqual(saw, a.Seen) {
 			return fmt.Errorf("the functions were called as %v", saw)
 		}
 	case a.Send != nil:
@@ -157,16 +157,16 @@ func (d *director) await(a awaited) {
 			ok = ok && row.WaitingFor["kind"] == a.For
 		}
 		if a.Seen != "" {
-			ok = ok && len(d.stage.calls()[a.Seen]) >= a.Times
+			ok = ok && len(d.stage.attempts()[a.Seen]) >= a.Times
 		}
 		if a.Ended != "" {
 			ok = ok && d.stage.hasEnded(a.Ended)
 		}
-		return ok, fmt.Sprintf("%+v\n%+v\n%v", row, steps, d.stage.calls())
+		return ok, fmt.Sprintf("%+v\n%+v\n%v", row, steps, d.stage.attempts())
 	})
 }
 
-func (s *stage) calls() map[string][]int {
+func (s *stage) attempts() map[string][]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.seen)

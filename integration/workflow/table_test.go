@@ -74,7 +74,7 @@ func (d *director) judge(want expectation) {
 	if want.StepsDone != nil && row.StepsDone != *want.StepsDone {
 		d.t.Errorf("steps_done is %d, want %d", row.StepsDone, *want.StepsDone)
 	}
-	if saw := d.stage.calls(); want.Seen != nil && !reflect.DeepEqual(saw, want.Seen) {
+	if saw := d.stage.attempts(); want.Seen != nil && !reflect.DeepEqual(saw, want.Seen) {
 		d.t.Errorf("the functions saw the attempts %v, want %v", saw, want.Seen)
 	}
 	for label, least := range want.CountsAtLeast {
@@ -87,6 +87,11 @@ func (d *director) judge(want expectation) {
 	if want.Steps != nil {
 		d.judgeSteps(steps, *want.Steps)
 	}
+	d.stage.mu.Lock()
+	if len(d.stage.faults) > 0 && row.Incarnation == 0 {
+		d.t.Errorf("not the same in every run: %v", d.stage.faults)
+	}
+	d.stage.mu.Unlock()
 	if row.Warning != nil {
 		d.t.Errorf("a false warning: %v", row.Warning)
 	}

@@ -126,7 +126,7 @@ func (s *Store) Terminate(id string) Verdict {
 	}
 	i.Status, i.FinishedAt = terminated, s.moment()
 	i.Fence++
-	i.WaitingFor, i.WakeAt, i.CurrentStep, i.PauseRequested, i.PausedAt = nil, nil, "", nil, nil
+	i.WaitingFor, i.WakeAt, i.CurrentStep, i.PauseRequested, i.PausedAt, i.StalledAt = nil, nil, "", nil, nil, nil
 	i.release()
 	s.revoke(i.Job)
 	verdict.OK = true
@@ -155,7 +155,7 @@ func (s *Store) Retry(id string) Verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, verdict := s.find(id)
-	if i == nil || i.Status != errored && i.StalledAt == nil {
+	if i == nil || i.Status != errored && (i.StalledAt == nil || i.over() || i.Status == paused) {
 		return verdict
 	}
 	if i.Status == errored {

@@ -1,0 +1,194 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"sp00ky.cloud/spky/surreal"
+)
+
+// Get answers with one instance; ErrNotFound where there is none.
+func (d *Durable) Get(ctx context.Context, id string) (Instance, error) {
+	rows, err := surreal.First[[]instanceRow](ctx, d.db, instanceStatement, map[string]any{"id": instanceID(id)})
+	switch {
+	case err != nil:
+		return Instance{}, fmt.Errorf("get instance %s: %w", id, err)
+	case len(rows) == 0:
+		return Instance{}, fmt.Errorf("get instance %s: %w", id, ErrNotFound)
+	}
+	i, err := rows[0].instance()
+	if err != nil {
+		return i, fmt.Errorf("get instance %s: %w", id, err)
+	}
+	return i, nil
+}
+
+// A Step is one step of an instance.
+type Step struct {
+	// Seq orders the steps by when they were first reached.
+	Seq int `json:"seq"`
+	// Kind is do, sleep or waitForEvent. Occurrence counts the steps of one kind and name, from 1.
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Occurrence int    `json:"occurrence"`
+	// Status is running, retrying, waiting, complete or errored.
+	Status   string      `json:"status"`
+	Attempts []Attempt   `json:"attempts"`
+	Config   *StepConfig `json:"config,omitempty"`
+	// Output is JSON, absent where outputs were not asked for.
+	Output json.RawMessage `json:"output,omitempty"`
+	Error  *Error          `json:"error,omitempty"`
+	// RetryAt is when the next attempt is due, WakeAt when a sleep or a wait for an event ends.
+	RetryAt    *time.Time `json:"retry_at,omitempty"`
+	WakeAt     *time.Time `json:"wake_at,omitempty"`
+	StartedAt  time.Time  `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
+}
+
+// Done says whether the step runs no more.
+func (s Step) Done() bool { return s.Status == "complete" || s.Status == "errored" }
+
+// Label is the step's name, with its number where it is not the first of that name.
+func (s Step) Label() string {
+	if s.Occurrence > 1 {
+		return fmt.Sprintf("%s #%d", s.Name, s.Occurrence)
+	}
+	return s.Name
+}
+
+// An Attempt is one call of a step's function.
+type Attempt struct {
+	StartedAt time.Time `json:"started_at"`
+	// EndedAt is nil while it is under way.
+	EndedAt *time.Time `json:"ended_at,omitempty"`
+	Error   *Error     `json:"error,omitempty"`
+}
+
+// A StepConfig is what was stored when the step first started.
+type StepConfig struct {
+	Retries Retries `json:"retries"`
+	// Timeout of an attempt, in milliseconds.
+	Timeout int64 `json:"timeout"`
+}
+
+// Retries say how often and when a failed attempt is followed by another.
+type Retries struct {
+	Limit int `json:"limit"`
+	// Delay in milliseconds; Backoff is constant, linear or exponential.
+	Delay   int64  `json:"delay"`
+	Backoff string `json:"backoff"`
+}
+
+type stepRow struct {
+	ID         surreal.RecordID `json:"id"`
+	Seq        int              `json:"seq"`
+	Kind       string           `json:"kind"`
+	Name       string           `json:"name"`
+	Occurrence int              `json:"occurrence"`
+	Status     string           `json:"status"`
+	Attempts   []Attempt        `json:"attempts"`
+	Config     *StepConfig      `json:"config"`
+	Output     any              `json:"output"`
+	Error      *Error           `json:"error"`
+	RetryAt    *time.Time       `json:"retry_at"`
+	WakeAt     *time.Time       `json:"wake_at"`
+	StartedAt  time.Time        `json:"started_at"`
+	FinishedAt *time.Time       `json:"finished_at"`
+}
+
+func (r stepRow) step(outputs bool) (Step, error) {
+	s := Step{
+		Seq: r.Seq, Kind: r.Kind, Name: r.Name, Occurrence: r.Occurrence, Status: r.Status, Attempts: r.Attempts, Config: r.Config,
+		Error: r.Error, RetryAt: r.RetryAt, WakeAt: r.WakeAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+	}
+	if s.Attempts == nil {
+		s.Attempts = []Attempt{}
+	}
+	if !outputs {
+		return s, nil
+	}
+	var err error
+	if s.Output, err = surreal.ToJSON(r.Output); err != nil {
+		return s, fmt.Errorf("output of step %s: %w", s.Label(), err)
+	}
+	return s, nil
+}
+
+// Steps answers with the steps of an instance that have been reached, in that order; with what they
+// came to where outputs is true. incarnation is the instance's own, as Get has it: an older one's steps
+// are forgotten.
+func (d *Durable) Steps(ctx context.Context, id string, incarnation int, outputs bool) ([]Step, error) {
+	statement := bareStepsStatement
+	if outputs {
+		statement = stepsStatement
+	}
+	rows, err := surreal.First[[]stepRow](ctx, d.db, statement, map[string]any{"id": id, "incarnation": incarnation})
+	if err != nil {
+		return nil, fmt.Errorf("read steps of %s: %w", id, err)
+	}
+	steps := make([]Step, len(rows))
+	for i, row := range rows {
+		if steps[i], err = row.step(outputs); err != nil {
+			return nil, fmt.Errorf("read steps of %s: %w", id, err)
+		}
+	}
+	sortSteps(steps)
+	return steps, nil
+}
+
+func sortSteps(steps []Step) {
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), a.StartedAt.Compare(b.StartedAt)) })
+}
+
+// An Event is one that was sent to an instance.
+type Event struct {
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload"`
+	SentAt  time.Time       `json:"sent_at"`
+	// Consumed says whether a step has taken it.
+	Consumed bool `json:"consumed"`
+}
+
+// Events answers with the events sent to an instance, in that order.
+func (d *Durable) Events(ctx context.Context, id string, incarnation int) ([]Event, error) {
+	rows, err := surreal.First[[]struct {
+		Type       string            `json:"type"`
+		Payload    any               `json:"payload"`
+		SentAt     time.Time         `json:"sent_at"`
+		ConsumedBy *surreal.RecordID `json:"consumed_by"`
+	}](ctx, d.db, eventsStatement, map[string]any{"id": id, "incarnation": incarnation})
+	if err != nil {
+		return nil, fmt.Errorf("read events of %s: %w", id, err)
+	}
+	events := make([]Event, len(rows))
+	for i, row := range rows {
+		events[i] = Event{Type: row.Type, SentAt: row.SentAt, Consumed: row.ConsumedBy != nil}
+		if events[i].Payload, err = surreal.ToJSON(row.Payload); err != nil {
+			return nil, fmt.Errorf("read events of %s: payload: %w", id, err)
+		}
+	}
+	return events, nil
+}
+
+// Expected is how many steps the workflow's newest complete instance had: a guess at how many others
+// have. 0 where none is complete.
+func (d *Durable) Expected(ctx context.Context, binding string) (int, error) {
+	page, err := d.List(ctx, ListOptions{Binding: binding, Status: "complete", Limit: 1})
+	if err != nil || len(page.Instances) == 0 {
+		return 0, err
+	}
+	return page.Instances[0].StepsDone, nil
+}
+
+// Now is the database's clock, by which all its times are.
+func (d *Durable) Now(ctx context.Context) (time.Time, error) {
+	now, err := surreal.First[time.Time](ctx, d.db, "RETURN time::now()", nil)
+	if err != nil {
+		return now, fmt.Errorf("read the database's clock: %w", err)
+	}
+	return now, nil
+}

@@ -41,6 +41,16 @@ func (w *twin) actions() map[string]func(*rapid.T) {
 			fence, waits := w.drawFence(t), w.drawWaits(t)
 			w.ack("suspend", func(s protocol.Store) (protocol.Ack, error) { return s.Suspend(w.ctx, w.id, fence, waits) })
 		}),
+		"wait": named("wait", func(t *rapid.T) { // what chance alone seldom comes to
+			w.acquire(-1)
+			if len(w.fences) == 0 {
+				return
+			}
+			waits := []protocol.Wait{{Kind: "event", Name: "x", Types: []string{"a"}, WakeAt: w.mem.Now().Add(10 * time.Minute)}}
+			w.ack("suspend", func(s protocol.Store) (protocol.Ack, error) {
+				return s.Suspend(w.ctx, w.id, w.fences[len(w.fences)-1], waits)
+			})
+		}),
 		"finish": named("finish", func(t *rapid.T) {
 			f := w.drawFinish(t)
 			w.ack("finish", func(s protocol.Store) (protocol.Ack, error) { return s.Finish(w.ctx, f) })

@@ -17,7 +17,7 @@ type Due struct {
 
 // Due lists the oldest rows with after < run_at <= until, oldest first.
 func (t *Table) Due(ctx context.Context, after, until time.Time, limit int) ([]Due, error) {
-	rows, err := surreal.First[[]Due](ctx, t.cfg.DB, t.due, map[string]any{"after": after, "until": until, "limit": limit})
+	rows, err := surreal.First[[]Due](ctx, t.cfg.DB, t.due, map[string]any{"from": after.Add(1), "to": until.Add(1), "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("list due jobs of %s: %w", t.cfg.Name, err)
 	}

@@ -13,11 +13,27 @@ func TestBackoffs(t *testing.T) {
 		failures int
 		want     time.Duration
 	}{
-		{"linear", -1, 0}, {"linear", 0, 0}, {"linear", 1, 200 * ms}, {"linear", 2, 400 * ms}, {"linear", 3, 600 * ms}, {"linear", 100, 20 * time.Second},
-		{"linear", 1500, 5 * time.Minute}, {"linear", 1501, 5 * time.Minute}, {"linear", 1 << 62, 5 * time.Minute},
-		{"exponential", 0, 0}, {"exponential", 1, 200 * ms}, {"exponential", 2, 400 * ms}, {"exponential", 3, 800 * ms}, {"exponential", 4, 1600 * ms},
-		{"exponential", 11, 204800 * ms}, {"exponential", 12, 5 * time.Minute}, {"exponential", 63, 5 * time.Minute}, {"exponential", 1 << 62, 5 * time.Minute},
-		{"", 2, 400 * ms}, {"fibonacci", 3, 600 * ms}, {"EXPONENTIAL", 3, 600 * ms},
+		{"linear", -1, 0},
+		{"linear", 0, 0},
+		{"linear", 1, 200 * ms},
+		{"linear", 2, 400 * ms},
+		{"linear", 3, 600 * ms},
+		{"linear", 100, 20 * time.Second},
+		{"linear", 1500, 5 * time.Minute},
+		{"linear", 1501, 5 * time.Minute},
+		{"linear", 1 << 62, 5 * time.Minute},
+		{"exponential", 0, 0},
+		{"exponential", 1, 200 * ms},
+		{"exponential", 2, 400 * ms},
+		{"exponential", 3, 800 * ms},
+		{"exponential", 4, 1600 * ms},
+		{"exponential", 11, 204800 * ms},
+		{"exponential", 12, 5 * time.Minute},
+		{"exponential", 63, 5 * time.Minute},
+		{"exponential", 1 << 62, 5 * time.Minute},
+		{"", 2, 400 * ms},
+		{"fibonacci", 3, 600 * ms},
+		{"EXPONENTIAL", 3, 600 * ms},
 	}
 	for _, c := range cases {
 		if got := Backoff(c.strategy, c.failures, 0); got != c.want {

@@ -19,8 +19,10 @@ type Refused struct {
 // are now. Ids that are missing from both answers belong to somebody else, are not due, or are
 // gone. After an error nothing is known of the ids in no answer: see [Table.Held].
 func (t *Table) Claim(ctx context.Context, node string, ids []surreal.RecordID) ([]Job, []Refused, error) {
-	vars := map[string]any{"node": node, "overridable": t.cfg.Overridable,
-		"timeout": surreal.Duration(t.cfg.Timeout), "grace": surreal.Duration(t.cfg.Grace)}
+	vars := map[string]any{
+		"node": node, "overridable": t.cfg.Overridable,
+		"timeout": surreal.Duration(t.cfg.Timeout), "grace": surreal.Duration(t.cfg.Grace),
+	}
 	var refused []Refused
 	jobs, err := divide(ctx, ids, func(ctx context.Context, part []surreal.RecordID) ([]Job, error) {
 		return t.claimAll(ctx, part, vars)

@@ -112,8 +112,13 @@ func TestAnyKindOfIDCanBeWorkedOn(t *testing.T) {
 	keys := []any{
 		"plain", "a-b", "123", "with space", "täg", "\U0001F47B", "`tick`", "⟨angle⟩", "a:b", "NONE", "x\x00y", `back\slash`, "quote'\"", strings.Repeat("long", 200),
 		0, 1, -5, int64(1<<63 - 1), -int64(1<<63 - 1), uuid,
-		[]any{"x", 1}, []any{uuid, []any{true, nil}}, []any{surreal.NewRecordID("user", "a-b")}, []any{}, []any{1.5, "ä"},
-		map[string]any{"tenant": "t-1", "n": 7}, map[string]any{"a": map[string]any{"b": []any{1}}},
+		[]any{"x", 1},
+		[]any{uuid, []any{true, nil}},
+		[]any{surreal.NewRecordID("user", "a-b")},
+		[]any{},
+		[]any{1.5, "ä"},
+		map[string]any{"tenant": "t-1", "n": 7},
+		map[string]any{"a": map[string]any{"b": []any{1}}},
 	}
 	for _, key := range keys {
 		id := r.job(key, nil)

@@ -20,7 +20,8 @@ const (
 // refuses, is halved until the items at fault stand alone; those go to alone. A database that is
 // unreachable or does not answer in time, or an ended ctx, stops at once, with what is done by then.
 func divide[T, R any](ctx context.Context, items []T,
-	do func(context.Context, []T) ([]R, error), alone func(T, error) ([]R, error)) ([]R, error) {
+	do func(context.Context, []T) ([]R, error), alone func(T, error) ([]R, error),
+) ([]R, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}

@@ -36,10 +36,18 @@ func TestReport28HotStatementsReadOnlyWhatTheyNeed(t *testing.T) {
 		want      []string
 		never     []string
 	}{
-		"due": {r.table.due, map[string]any{"from": now.Add(-time.Minute), "to": now, "limit": 50},
-			[]string{"IndexScan", "idx_job_due", "access: >=d'", "<d'", "Forward", "limit: $limit"}, []string{"Sort", "Filter"}},
-		"held": {r.table.held, map[string]any{"node": "a", "live": []string{"a", "b"}, "now": now},
-			[]string{"IndexScan", "idx_job_due", "[NONE, 'processing']"}, []string{"Sort"}},
+		"due": {
+			r.table.due,
+			map[string]any{"from": now.Add(-time.Minute), "to": now, "limit": 50},
+			[]string{"IndexScan", "idx_job_due", "access: >=d'", "<d'", "Forward", "limit: $limit"},
+			[]string{"Sort", "Filter"},
+		},
+		"held": {
+			r.table.held,
+			map[string]any{"node": "a", "live": []string{"a", "b"}, "now": now},
+			[]string{"IndexScan", "idx_job_due", "[NONE, 'processing']"},
+			[]string{"Sort"},
+		},
 		"stray": {r.table.stray, nil, []string{"IndexScan", "idx_job_due", "[NONE, 'pending']", "limit: 500"}, []string{"Sort", "Filter"}},
 	}
 	for name, c := range cases {
@@ -64,13 +72,15 @@ func TestReport27TheOldestDueJobIsTheOnePicked(t *testing.T) {
 	r := newRig(t)
 	r.exec(moreIndexes, nil)
 	now := time.Now().Truncate(time.Second)
-	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same rows each time
+	rng := rand.New(rand.NewPCG(1, 2))
 	statuses := Statuses()
 	for batch := range 4 {
 		rows := make([]map[string]any, 150)
 		for i := range rows {
-			rows[i] = map[string]any{"id": surreal.NewRecordID("job", batch*len(rows)+i), "path": "/x", "status": string(statuses[rng.IntN(len(statuses))]),
-				"run_at": now.Add(time.Duration(rng.IntN(7200)-3600) * time.Second), "created_at": now.Add(-time.Duration(rng.IntN(7200)) * time.Second)}
+			rows[i] = map[string]any{
+				"id": surreal.NewRecordID("job", batch*len(rows)+i), "path": "/x", "status": string(statuses[rng.IntN(len(statuses))]),
+				"run_at": now.Add(time.Duration(rng.IntN(7200)-3600) * time.Second), "created_at": now.Add(-time.Duration(rng.IntN(7200)) * time.Second),
+			}
 		}
 		r.exec("INSERT INTO job $rows RETURN NONE", map[string]any{"rows": rows})
 		r.exec("UPDATE job SET updated_at = time::now() WHERE status = 'pending' RETURN NONE", nil)

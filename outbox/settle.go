@@ -90,8 +90,8 @@ func (t *Table) settleAll(ctx context.Context, outcomes []Outcome) ([]Settled, e
 		return nil, fmt.Errorf("%d answers to %d outcomes", len(rows), len(outcomes))
 	}
 	settled := make([]Settled, len(rows))
-	for i, row := range rows {
-		settled[i] = t.judge(outcomes[i], row)
+	for i, o := range outcomes {
+		settled[i] = t.judge(o, rows[i])
 	}
 	return settled, nil
 }

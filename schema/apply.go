@@ -54,7 +54,7 @@ type stored struct {
 }
 
 func state(ctx context.Context, db DB) (stored, error) {
-	info, err := object(ctx, db, "INFO FOR DB", nil)
+	info, err := object(ctx, db, "INFO FOR DB")
 	if err != nil {
 		return stored{}, err
 	}

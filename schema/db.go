@@ -12,8 +12,8 @@ type DB interface {
 }
 
 // object runs one statement whose value is an object.
-func object(ctx context.Context, db DB, surql string, vars map[string]any) (map[string]any, error) {
-	values, err := db.Values(ctx, surql, vars)
+func object(ctx context.Context, db DB, surql string) (map[string]any, error) {
+	values, err := db.Values(ctx, surql, nil)
 	if err != nil {
 		return nil, err
 	}

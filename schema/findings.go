@@ -13,8 +13,10 @@ func (box Outbox) findings(schemafull bool) []Finding {
 	if schemafull {
 		for _, column := range required {
 			if _, ok := box.Fields[column]; !ok {
-				found = append(found, Finding{Column: column, Fatal: true, Message: "is missing",
-					Remedy: fmt.Sprintf("define it; `spky add api --table %s` writes a whole table", box.Table)})
+				found = append(found, Finding{
+					Column: column, Fatal: true, Message: "is missing",
+					Remedy: fmt.Sprintf("define it; `spky add api --table %s` writes a whole table", box.Table),
+				})
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func InspectOutbox(ctx context.Context, db DB, table string) (Outbox, error) {
 	if err := CheckTableName(table); err != nil {
 		return Outbox{}, err
 	}
-	info, err := object(ctx, db, "INFO FOR DB", nil)
+	info, err := object(ctx, db, "INFO FOR DB")
 	if err != nil {
 		return Outbox{}, fmt.Errorf("inspect table %s: %w", table, err)
 	}
@@ -79,7 +79,7 @@ func InspectOutbox(ctx context.Context, db DB, table string) (Outbox, error) {
 	if !ok {
 		return Outbox{}, fmt.Errorf("outbox table %s does not exist: apply the file named by method.schema (`spky migrate apply`), or write one with `spky add api`", table)
 	}
-	info, err = object(ctx, db, "INFO FOR TABLE `"+table+"`", nil)
+	info, err = object(ctx, db, "INFO FOR TABLE `"+table+"`")
 	if err != nil {
 		return Outbox{}, fmt.Errorf("inspect table %s: %w", table, err)
 	}

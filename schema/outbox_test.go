@@ -93,8 +93,10 @@ func (r *rig) live(box schema.Outbox, keys ...string) {
 				r.tb.Errorf("%s: claimed %+v, refused %v, %v", key, jobs, refused, err)
 				return
 			}
-			settled, err := table.Settle(r.ctx, []outbox.Outcome{{ID: id, Epoch: jobs[0].Epoch, Status: status, Counts: true,
-				Failure: &outbox.Failure{Code: 500, Reason: "r", Attempt: attempt + 1}}})
+			settled, err := table.Settle(r.ctx, []outbox.Outcome{{
+				ID: id, Epoch: jobs[0].Epoch, Status: status, Counts: true,
+				Failure: &outbox.Failure{Code: 500, Reason: "r", Attempt: attempt + 1},
+			}})
 			if err != nil || !settled[0].Written || settled[0].Err != nil {
 				r.tb.Errorf("%s: settled as %+v, %v", key, settled, err)
 			}

@@ -41,9 +41,11 @@ func Verify(ctx context.Context, db DB) ([]Difference, error) {
 	}
 	var found []Difference
 	if have.version != Version || have.checksum != Checksum() {
-		found = append(found, Difference{Object: "platform schema",
-			Want: fmt.Sprintf("version %d, checksum %.12s", Version, Checksum()),
-			Have: fmt.Sprintf("version %d, checksum %.12s", have.version, have.checksum)})
+		found = append(found, Difference{
+			Object: "platform schema",
+			Want:   fmt.Sprintf("version %d, checksum %.12s", Version, Checksum()),
+			Have:   fmt.Sprintf("version %d, checksum %.12s", have.version, have.checksum),
+		})
 	}
 	now, err := snapshot(ctx, db)
 	if err != nil {
@@ -66,7 +68,7 @@ func compare(want, have map[string]string) []Difference {
 
 // snapshot is every platform object in db, by its name in words.
 func snapshot(ctx context.Context, db DB) (map[string]string, error) {
-	info, err := object(ctx, db, "INFO FOR DB", nil)
+	info, err := object(ctx, db, "INFO FOR DB")
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func snapshot(ctx context.Context, db DB) (map[string]string, error) {
 }
 
 func snapshotTable(ctx context.Context, db DB, table string, into map[string]string) error {
-	info, err := object(ctx, db, "INFO FOR TABLE `"+table+"`", nil)
+	info, err := object(ctx, db, "INFO FOR TABLE `"+table+"`")
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package ssp
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sp00ky.cloud/spky/outbox"
@@ -97,7 +98,7 @@ func (l *lane) shed(before time.Time) {
 	l.mu.Unlock()
 	for _, f := range stale {
 		o := outbox.Outcome{ID: f.job.ID, Epoch: f.job.Epoch, Status: outbox.Pending}
-		if context.Cause(f.ctx) == errCancelled {
+		if errors.Is(context.Cause(f.ctx), errCancelled) {
 			o.Status = outbox.Cancelled
 			o.Failure = &outbox.Failure{Code: outbox.CodeCancelled, Reason: "cancelled before its request was sent", Attempt: f.job.Attempt()}
 		}

@@ -167,7 +167,7 @@ func discard(body io.Reader) {
 // retryAfter reads the header of that name: seconds, or a date.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
-		return min(time.Duration(seconds)*time.Second, maxRetryAfter) //nolint:gosec // 31 bits, the largest such number where it has more
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter) // 31 bits, the largest such number where it has more
 	}
 	if at, err := http.ParseTime(value); err == nil {
 		return min(max(at.Sub(now), 0), maxRetryAfter)

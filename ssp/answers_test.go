@@ -81,22 +81,28 @@ func TestReportJ29AnswersDecideWhatBecomesOfAJob(t *testing.T) {
 		{path: "/ok", answer: code(200), status: "success", requests: 1},
 		{path: "/created", answer: code(201), status: "success", requests: 1},
 		{path: "/empty", answer: code(204), status: "success", requests: 1},
-		{path: "/json", answer: text(`{"pages":[1,2,{"n":9007199254740993}],"big":true}`), status: "success", requests: 1,
-			result: map[string]any{"pages": []any{uint64(1), uint64(2), map[string]any{"n": uint64(9007199254740993)}}, "big": true}},
+		{
+			path: "/json", answer: text(`{"pages":[1,2,{"n":9007199254740993}],"big":true}`), status: "success", requests: 1,
+			result: map[string]any{"pages": []any{uint64(1), uint64(2), map[string]any{"n": uint64(9007199254740993)}}, "big": true},
+		},
 		{path: "/null", answer: text("null"), status: "success", requests: 1},
 		{path: "/text", answer: text("done, thanks"), status: "success", result: "done, thanks", requests: 1},
 		{path: "/html", answer: text("<html>login</html>"), status: "success", result: "<html>login</html>", requests: 1},
 		{path: "/cut-json", answer: text(`{"pages":[1,`), status: "success", result: `{"pages":[1,`, requests: 1},
 		{path: "/not-utf8", answer: text("a\xff\xfeb\x00c"), status: "success", result: "a\uFFFDb\x00c", requests: 1},
 		{path: "/not-utf8-json", answer: text("{\"a\":\"\xff\"}"), status: "success", result: "{\"a\":\"\uFFFD\"}", requests: 1},
-		{path: "/deep", answer: text(strings.Repeat("[", 500) + strings.Repeat("]", 500)), status: "success",
-			result: strings.Repeat("[", 500) + strings.Repeat("]", 500), requests: 1},
+		{
+			path: "/deep", answer: text(strings.Repeat("[", 500) + strings.Repeat("]", 500)), status: "success",
+			result: strings.Repeat("[", 500) + strings.Repeat("]", 500), requests: 1,
+		},
 		{path: "/flaky", attempts: 3, answer: at(code(500), code(503), text(`"at last"`)), status: "success", retries: 2, codes: "500 503", result: "at last", requests: 3},
 		{path: "/clears", attempts: 2, answer: at(code(404), code(200)), status: "success", retries: 1, codes: "404", requests: 2},
 	}
 	for _, status := range []int{300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 408, 409, 410, 413, 422, 425, 429, 451, 499, 500, 501, 502, 503, 504, 599} {
-		cases = append(cases, answerCase{path: fmt.Sprintf("/%d", status), attempts: 2, answer: code(status),
-			status: "failed", retries: 2, codes: fmt.Sprintf("%d %d", status, status), requests: 2})
+		cases = append(cases, answerCase{
+			path: fmt.Sprintf("/%d", status), attempts: 2, answer: code(status),
+			status: "failed", retries: 2, codes: fmt.Sprintf("%d %d", status, status), requests: 2,
+		})
 	}
 	runAnswers(t, cases)
 }
@@ -105,12 +111,16 @@ func TestWhereOnlyTransientFailuresAreRetriedOthersFailAtOnce(t *testing.T) {
 	t.Parallel()
 	var cases []answerCase
 	for _, status := range []int{302, 408, 425, 429, 500, 503} {
-		cases = append(cases, answerCase{path: fmt.Sprintf("/%d", status), attempts: 2, answer: code(status),
-			status: "failed", retries: 2, codes: fmt.Sprintf("%d %d", status, status), requests: 2})
+		cases = append(cases, answerCase{
+			path: fmt.Sprintf("/%d", status), attempts: 2, answer: code(status),
+			status: "failed", retries: 2, codes: fmt.Sprintf("%d %d", status, status), requests: 2,
+		})
 	}
 	for _, status := range []int{400, 401, 404, 409, 422} {
-		cases = append(cases, answerCase{path: fmt.Sprintf("/%d", status), attempts: 5, answer: code(status),
-			status: "failed", retries: 1, codes: fmt.Sprint(status), requests: 1})
+		cases = append(cases, answerCase{
+			path: fmt.Sprintf("/%d", status), attempts: 5, answer: code(status),
+			status: "failed", retries: 1, codes: fmt.Sprint(status), requests: 1,
+		})
 	}
 	runAnswers(t, cases, func(b *config.Backend) { b.RetryOn = config.RetryTransient })
 }

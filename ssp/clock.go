@@ -44,4 +44,4 @@ func (c *dbClock) now() time.Time {
 }
 
 // offset is how far the database's clock is ahead of this process's.
-func (c *dbClock) offset() time.Duration { return c.now().Sub(time.Now()) }
+func (c *dbClock) offset() time.Duration { return time.Until(c.now()) }

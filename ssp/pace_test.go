@@ -23,8 +23,20 @@ func TestPaceDecides(t *testing.T) {
 		heard, claimed int
 		polling        bool
 	}{
-		{0, 0, false}, {20, 20, false}, {busyRate - 1, busyRate - 1, false}, {busyRate, 3, true}, {0, busyRate, true},
-		{0, calmRate, true}, {0, 0, true}, {0, calmRate, true}, {0, 5, true}, {0, 5, false}, {20, 20, false}, {0, busyRate * 4, true}, {0, 0, true}, {0, 0, false},
+		{0, 0, false},
+		{20, 20, false},
+		{busyRate - 1, busyRate - 1, false},
+		{busyRate, 3, true},
+		{0, busyRate, true},
+		{0, calmRate, true},
+		{0, 0, true},
+		{0, calmRate, true},
+		{0, 5, true},
+		{0, 5, false},
+		{20, 20, false},
+		{0, busyRate * 4, true},
+		{0, 0, true},
+		{0, 0, false},
 	}
 	for i, s := range steps {
 		if got := second(s.heard, s.claimed); got != s.polling {

@@ -18,10 +18,25 @@ func TestEncodePayload(t *testing.T) {
 		payload any
 		want    string // "" for an error
 	}{
-		{nil, "null"}, {"", `""`}, {" ", `" "`}, {"null", "null"}, {" [1] ", " [1] "}, {`{"a":1,"a":2}`, `{"a":1,"a":2}`}, {`"text"`, `"text"`},
-		{"{", `"{"`}, {"1 2", `"1 2"`}, {"\x00", `"\u0000"`}, {strings.Repeat("[", 20000), `"` + strings.Repeat("[", 20000) + `"`},
-		{map[string]any{}, "{}"}, {[]any{}, "[]"}, {uint64(math.MaxUint64), "18446744073709551615"}, {int64(math.MinInt64), "-9223372036854775808"},
-		{math.NaN(), ""}, {math.Inf(1), ""}, {[]any{map[string]any{"a": math.NaN()}}, ""}, {func() {}, ""},
+		{nil, "null"},
+		{"", `""`},
+		{" ", `" "`},
+		{"null", "null"},
+		{" [1] ", " [1] "},
+		{`{"a":1,"a":2}`, `{"a":1,"a":2}`},
+		{`"text"`, `"text"`},
+		{"{", `"{"`},
+		{"1 2", `"1 2"`},
+		{"\x00", `"\u0000"`},
+		{strings.Repeat("[", 20000), `"` + strings.Repeat("[", 20000) + `"`},
+		{map[string]any{}, "{}"},
+		{[]any{}, "[]"},
+		{uint64(math.MaxUint64), "18446744073709551615"},
+		{int64(math.MinInt64), "-9223372036854775808"},
+		{math.NaN(), ""},
+		{math.Inf(1), ""},
+		{[]any{map[string]any{"a": math.NaN()}}, ""},
+		{func() {}, ""},
 		{deep, strings.Repeat("[", 90) + `"x"` + strings.Repeat("]", 90)},
 	}
 	for _, c := range cases {

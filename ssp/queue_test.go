@@ -52,17 +52,17 @@ func TestTheDueQueueIsASortedSet(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				earliest, any := time.Time{}, false
+				earliest, some := time.Time{}, false
 				for k, at := range model {
 					if !q.has(k) {
 						t.Fatalf("%s is missing", k)
 					}
-					if !any || at.Before(earliest) {
-						earliest, any = at, true
+					if !some || at.Before(earliest) {
+						earliest, some = at, true
 					}
 				}
-				if at, ok := q.next(); ok != any || !at.Equal(earliest) || q.len() != len(model) {
-					t.Fatalf("next is %v %t of %d, want %v %t of %d", at, ok, q.len(), earliest, any, len(model))
+				if at, ok := q.next(); ok != some || !at.Equal(earliest) || q.len() != len(model) {
+					t.Fatalf("next is %v %t of %d, want %v %t of %d", at, ok, q.len(), earliest, some, len(model))
 				}
 			},
 		})

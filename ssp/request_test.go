@@ -19,7 +19,7 @@ import (
 
 func TestRequestsCarryTheJobAndNothingElse(t *testing.T) {
 	t.Parallel()
-	const token = "t0k3n-that-nobody-may-see" //nolint:gosec // made up
+	const token = "t0k3n-that-nobody-may-see"
 	r := newJobs(t)
 	s := serve(t, func(w http.ResponseWriter, q *http.Request) {
 		if q.Header.Get("Spky-Attempt") == "1" {

@@ -93,7 +93,7 @@ func TestWithoutADatabaseANodeLivesAndIsNotReady(t *testing.T) {
 	r.launch(serve(t, nil).backends(), func(c *Config) { c.Listen = address })
 	base := "http://" + address
 	r.eventually("the server is up", func() bool {
-		resp, err := http.Get(base + "/version") //nolint:noctx // local
+		resp, err := http.Get(base + "/version")
 		if err == nil {
 			_ = resp.Body.Close()
 		}

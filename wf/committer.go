@@ -80,6 +80,12 @@ func (c *committer) deliver(ctx context.Context, batch []*pending) {
 		writes[i] = one.write
 	}
 	acks, err := c.send(ctx, writes)
+	if err != nil && len(batch) > 1 && !unreachable(err) {
+		for i := range batch { // one that can't be written must not take the others down
+			c.deliver(ctx, batch[i:i+1])
+		}
+		return
+	}
 	for i, one := range batch {
 		if one.err = err; err == nil {
 			one.ack = acks[i]

@@ -107,6 +107,13 @@ func (r *run) spent(pause time.Duration) bool {
 	return !r.deadline.IsZero() && time.Now().Add(pause).After(r.deadline)
 }
 
+// isPausing says whether somebody wants the instance to pause.
+func (r *run) isPausing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pausing
+}
+
 // rest waits within the run.
 func (r *run) rest(pause time.Duration) error {
 	if pause <= 0 {
@@ -176,12 +183,12 @@ func (a *attempts) all(ctx context.Context, fn function) (any, *protocol.Wait, e
 	if err := a.saveLost(); err != nil {
 		return nil, nil, err
 	}
-	for {
+	for tried := false; ; tried = true {
 		if done, err := a.exhausted(); done || err != nil {
 			return nil, nil, err
 		}
 		pause := a.pause()
-		if pause > 0 && (pause > r.inlineWait() || r.spent(pause)) {
+		if a.step.RetryAt != nil && (pause > r.inlineWait() || (tried || pause > 0) && r.spent(pause) || r.isPausing()) {
 			return nil, &protocol.Wait{Kind: "retry", Name: a.step.Name, WakeAt: *a.step.RetryAt}, nil
 		}
 		if err := r.rest(pause); err != nil {
@@ -256,9 +263,10 @@ func (a *attempts) try(ctx context.Context, fn function) (done bool, value any, 
 }
 
 // abandon leaves an attempt that the run's own end cut short. At a shutdown it is taken back, for it
-// is nobody's fault; a lost run can't write anything.
+// is nobody's fault; but not that of a step without retries, which must not run twice and may have
+// done half its work. A lost run can't write anything.
 func (a *attempts) abandon(cause error) error {
-	if errors.Is(cause, errShutdown) && a.step.Status == protocol.StepRunning {
+	if errors.Is(cause, errShutdown) && a.step.Status == protocol.StepRunning && a.step.Config.Retries.Limit > 0 {
 		now := a.run.now()
 		a.step.Attempts = a.step.Attempts[:len(a.step.Attempts)-1]
 		a.step.Status, a.step.RetryAt = protocol.StepRetrying, &now

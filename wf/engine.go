@@ -166,6 +166,6 @@ func (e *Engine) admit() bool {
 }
 
 // unreachable says whether a store's error is worth another try.
-func (e *Engine) unreachable(err error) bool {
+func unreachable(err error) bool {
 	return surreal.IsUnreachable(err) || surreal.IsConflict(err)
 }

@@ -182,7 +182,8 @@ func (r *run) settleLocked() {
 		return
 	}
 	switch {
-	case r.draining:
+	case r.draining, r.pausing && r.blocked < r.threads:
+		// Somebody would go on: at once, should the pause be taken back before it comes about.
 		r.suspendLocked(nil)
 	case r.pausing, len(r.waits) > 0 && r.blocked >= r.threads:
 		r.suspendLocked(r.waits)
@@ -245,7 +246,7 @@ func (r *run) write(do func(context.Context) (protocol.Ack, error)) (protocol.Ac
 	defer cancel()
 	for {
 		ack, err := do(ctx)
-		if err == nil || ctx.Err() != nil || !r.engine.unreachable(err) {
+		if err == nil || ctx.Err() != nil || !unreachable(err) {
 			return ack, err
 		}
 		timer := time.NewTimer(retryPause)
@@ -257,10 +258,11 @@ func (r *run) write(do func(context.Context) (protocol.Ack, error)) (protocol.Ac
 	}
 }
 
-// commit writes a step that is done, unless the run is over.
+// commit writes a step that is done, unless the run is over. One that only hands its instance over has
+// it still: what is done is stored.
 func (r *run) commit(w protocol.StepWrite) error {
 	r.mu.Lock()
-	over := r.over && r.end != endSuspended
+	over := r.over && r.end != endSuspended && r.end != endShutdown
 	r.mu.Unlock()
 	if over {
 		return errOver

@@ -137,7 +137,7 @@ var plans = rapid.Custom(func(t *rapid.T) plan {
 		c.Workflow = append(c.Workflow, op{Return: &value})
 		c.Expect.Output = &want
 	}
-	return plan{c: c, kills: rapid.SliceOfNDistinct(rapid.IntRange(1, 60), 0, 8, rapid.ID[int]).Draw(t, "kills")}
+	return plan{c: c, kills: rapid.SliceOfNDistinct(rapid.IntRange(1, 40), 2, 12, rapid.ID[int]).Draw(t, "kills")}
 })
 
 // A reaper kills the processes of one workflow at the calls that the plan says.

@@ -3,6 +3,7 @@ package workflow_test
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -105,13 +106,17 @@ func (r *rig) serve(handler http.Handler) string {
 }
 
 // startNode starts a node for a backend and returns what stops it before the test's end.
-func (r *rig) startNode(backend string) (stop func()) {
+func (r *rig) startNode(backend string, change ...func(*ssp.Config)) (stop func()) {
 	r.t.Helper()
 	base, err := url.Parse(backend)
 	check(r.t, err)
-	node, err := ssp.New(ssp.Config{DB: r.target, Jitter: -1, Logger: logger(r.t), Backends: []config.Backend{
+	cfg := ssp.Config{DB: r.target, Jitter: -1, Logger: logger(r.t), Backends: []config.Backend{
 		{Name: "wf", BaseURL: base, Table: r.table, Concurrency: 64, Timeout: 10 * time.Second, RetryOn: config.RetryAll},
-	}})
+	}}
+	for _, alter := range change {
+		alter(&cfg)
+	}
+	node, err := ssp.New(cfg)
 	check(r.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -212,4 +217,24 @@ func logger(t testing.TB) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	return slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// newAddress is one where nothing listens yet.
+func newAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	check(t, err)
+	defer func() { check(t, listener.Close()) }()
+	return listener.Addr().String()
+}
+
+func serveOn(t *testing.T, address string, handler http.Handler) {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	check(t, err)
+	server := httptest.NewUnstartedServer(handler)
+	check(t, server.Listener.Close())
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(server.Close)
 }

@@ -37,10 +37,19 @@ func (r *rig) ask(address, binding, id string, job surreal.RecordID) reply {
 	return out
 }
 
-// run requests a run from a handler.
+// run requests a run from a handler in the way of a node, which claims the job and settles it.
 func (r *rig) run(handler http.Handler, binding, id string) reply {
 	r.t.Helper()
-	return r.serveRun(handler, runRequest(r.t, "", binding, id, r.instance(id).Job))
+	job := r.instance(id).Job
+	vars := map[string]any{"job": job}
+	r.exec("UPDATE $job SET status = 'processing', run_at = NONE WHERE status = 'pending' RETURN NONE", vars)
+	got := r.serveRun(handler, runRequest(r.t, "", binding, id, job))
+	if got.Code == http.StatusOK {
+		r.exec("UPDATE $job SET status = 'success' WHERE status = 'processing' RETURN NONE", vars)
+	} else {
+		r.exec("UPDATE $job SET status = 'pending', run_at = time::now() WHERE status = 'processing' RETURN NONE", vars)
+	}
+	return got
 }
 
 func (r *rig) serveRun(handler http.Handler, req *http.Request) reply {

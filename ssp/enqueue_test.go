@@ -2,6 +2,7 @@ package ssp
 
 import (
 	"testing"
+	"time"
 
 	"github.com/surrealdb/surrealdb.go"
 
@@ -12,55 +13,56 @@ import (
 // attempt runs a request that may fail.
 func (r *rig) attempt(surql string) error { return surreal.Exec(r.ctx, r.db, surql, nil) }
 
-// TestReport3HoweverAJobIsWrittenItRuns goes through the ways of writing a job. The silent ones notify
-// nobody, so that the sweep has to find them.
-func TestReport3HoweverAJobIsWrittenItRuns(t *testing.T) {
-	t.Parallel()
-	const define = `DEFINE FUNCTION fn::enqueue($id: record) { CREATE $id SET path = '/x' RETURN NONE; };
-		DEFINE TABLE page SCHEMALESS; DEFINE EVENT made ON page WHEN $event = 'CREATE' THEN { CREATE job:event SET path = '/x' };`
-	ways := map[string]struct {
-		silent bool
-		write  func(r *rig)
-	}{
-		"one statement": {false, func(r *rig) { r.exec("CREATE job:plain SET path = '/x'", nil) }},
-		"many in one INSERT": {false, func(r *rig) {
-			r.exec("INSERT INTO job [{ id: 'insert', path: '/x' }, { id: 'insert2', path: '/x' }]", nil)
-		}},
-		"UPSERT":                 {false, func(r *rig) { r.exec("UPSERT job:upsert SET path = '/x'", nil) }},
-		"function":               {false, func(r *rig) { r.exec("RETURN fn::enqueue(job:function)", nil) }},
-		"event of another table": {false, func(r *rig) { r.exec("CREATE page:1", nil) }},
-		"transaction": {false, func(r *rig) {
-			r.exec("BEGIN; LET $x = 1; SELECT * FROM job; CREATE job:tx SET path = '/x'; COMMIT", nil)
-		}},
-		"RELATE-like two statements":  {false, func(r *rig) { r.exec("CREATE job:two1 SET path = '/x'; CREATE job:two2 SET path = '/x'", nil) }},
-		"silent: after LET":           {true, func(r *rig) { r.exec("LET $o = 1; CREATE job:let SET path = '/x'", nil) }},
-		"silent: after SELECT":        {true, func(r *rig) { r.exec("SELECT * FROM job; CREATE job:select SET path = '/x'", nil) }},
-		"silent: after SELECT and tx": {true, func(r *rig) { r.exec("SELECT * FROM job; BEGIN; CREATE job:selecttx SET path = '/x'; COMMIT", nil) }},
-		"silent: after a failure":     {true, func(r *rig) { _ = r.attempt("CREATE job:plain; CREATE job:failure SET path = '/x'") }},
-		"silent: RPC transaction":     {true, writeInRPCTransaction},
-	}
+// A way of writing jobs and how many it writes.
+type way struct {
+	jobs  int
+	write func(r *rig)
+}
+
+func writing(jobs int, surql string) way { return way{jobs, func(r *rig) { r.exec(surql, nil) }} }
+
+func runWays(t *testing.T, ways map[string]way, change ...func(*Config)) {
+	t.Helper()
 	r := newJobs(t)
-	r.exec(define, nil)
+	r.exec(`DEFINE FUNCTION fn::enqueue($id: record) { CREATE $id SET path = '/x' RETURN NONE; };
+		DEFINE TABLE page SCHEMALESS; DEFINE EVENT made ON page WHEN $event = 'CREATE' THEN { CREATE job:event SET path = '/x' };`, nil)
 	s := serve(t, nil)
-	n := r.start(s.backends())
-	silent := 0
-	for _, loud := range []bool{true, false} {
-		for name, way := range ways {
-			if way.silent != loud {
-				t.Log(name)
-				way.write(r)
-				silent += map[bool]int{true: 1}[way.silent]
-			}
-		}
-		want := map[bool]int{true: 9, false: 14}[loud]
-		r.eventually("all jobs are done", func() bool { return r.count("job", "success") == want })
-		if got := len(s.requests()); got != want {
-			t.Errorf("%d requests for %d jobs", got, want)
-		}
+	r.start(s.backends(), change...)
+	want := 0
+	for name, way := range ways {
+		way.write(r)
+		want += way.jobs
+		r.eventually("what was written so runs: "+name, func() bool { return r.count("job", "success") == want })
 	}
-	if finds := n.metric("spky_sweep_finds_total"); int(finds) > silent {
-		t.Errorf("sweeps found %v jobs, but only %d were written silently", finds, silent)
+	if got := len(s.requests()); got != want {
+		t.Errorf("%d requests for %d jobs", got, want)
 	}
+}
+
+// TestJobsThatAreAnnouncedNeedNoSweep writes jobs in the ways that notify, with the next sweep an hour away.
+func TestJobsThatAreAnnouncedNeedNoSweep(t *testing.T) {
+	t.Parallel()
+	runWays(t, map[string]way{
+		"one statement":          writing(1, "CREATE job:plain SET path = '/x'"),
+		"two statements":         writing(2, "CREATE job:two1 SET path = '/x'; CREATE job:two2 SET path = '/x'"),
+		"many in one INSERT":     writing(2, "INSERT INTO job [{ id: 'insert', path: '/x' }, { id: 'insert2', path: '/x' }]"),
+		"UPSERT":                 writing(1, "UPSERT job:upsert SET path = '/x'"),
+		"function":               writing(1, "RETURN fn::enqueue(job:function)"),
+		"event of another table": writing(1, "CREATE page:1"),
+		"transaction":            writing(1, "BEGIN; LET $x = 1; SELECT * FROM job; CREATE job:tx SET path = '/x'; COMMIT"),
+	}, func(c *Config) { c.SweepInterval = time.Hour })
+}
+
+// TestReport3SilentWritesAreFoundBySweeps writes jobs in the ways that notify nobody.
+func TestReport3SilentWritesAreFoundBySweeps(t *testing.T) {
+	t.Parallel()
+	runWays(t, map[string]way{
+		"after LET":           writing(1, "LET $o = 1; CREATE job:let SET path = '/x'"),
+		"after SELECT":        writing(1, "SELECT * FROM job; CREATE job:select SET path = '/x'"),
+		"after SELECT and tx": writing(1, "SELECT * FROM job; BEGIN; CREATE job:selecttx SET path = '/x'; COMMIT"),
+		"after a failure":     {1, func(r *rig) { _ = r.attempt("CREATE job; CREATE job:failure SET path = '/x'") }},
+		"RPC transaction":     {1, writeInRPCTransaction},
+	})
 }
 
 func writeInRPCTransaction(r *rig) {

@@ -17,7 +17,11 @@ type verb struct {
 
 func (d *Durable) verbs() []verb {
 	return []verb{
-		{verbPause, d.Pause}, {verbResume, d.Resume}, {verbTerminate, d.Terminate}, {verbRestart, d.Restart}, {verbRetry, d.Retry},
+		{verbPause, d.Pause},
+		{verbResume, d.Resume},
+		{verbTerminate, d.Terminate},
+		{verbRestart, d.Restart},
+		{verbRetry, d.Retry},
 		{verbSendEvent, func(ctx context.Context, id string) (wf.Status, error) { return d.SendEvent(ctx, id, "go", nil) }},
 	}
 }
@@ -38,7 +42,8 @@ func TestVerbs(t *testing.T) {
 				}
 				continue
 			}
-			state := is[*StateError](t, v.name, err, "it is "+string(status))
+			var state *StateError
+			wants(t, v.name, err, &state, "it is "+string(status))
 			if state.Status != status || !slices.Equal(state.Possible, possible(status)) || r.get(id).Status != status {
 				t.Errorf("%s of one that is %s: %+v, and it is %s", v.name, status, state, r.get(id).Status)
 			}
@@ -96,7 +101,7 @@ func TestStalledThenTerminated(t *testing.T) {
 	_, err := r.durable.Terminate(r.ctx, id)
 	r.check(err)
 	_, err = r.durable.Retry(r.ctx, id)
-	is[*StateError](t, "retry", err, "terminated")
+	wants(t, "retry", err, new(*StateError), "terminated")
 	if got := r.json("SELECT VALUE status FROM job", nil); got != "[]" {
 		t.Errorf("jobs %s", got)
 	}
@@ -123,9 +128,9 @@ func TestSendEvent(t *testing.T) {
 		t.Errorf("events %v, want %v", got, want)
 	}
 	_, err = r.durable.SendEvent(r.ctx, id, "a b", nil)
-	is[*InputError](t, "type", err, "event type")
+	wants(t, "type", err, new(*InputError), "event type")
 	_, err = r.durable.SendEvent(r.ctx, id, "a", []byte("{"))
-	is[*InputError](t, "payload", err, "payload")
+	wants(t, "payload", err, new(*InputError), "payload")
 	_, err = r.durable.SendEvent(r.ctx, id, "a", []byte(`"`+strings.Repeat("x", maxValue-1)+`"`))
-	is[*InputError](t, "payload", err, "1 MiB")
+	wants(t, "payload", err, new(*InputError), "1 MiB")
 }

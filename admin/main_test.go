@@ -149,14 +149,12 @@ func (r *rig) running(register func(*wf.Engine)) {
 	}
 }
 
-// is fails unless an error is of a kind and says something.
-func is[T error](t *testing.T, what string, err error, says string) T {
+// wants fails unless an error is of target's kind, which it is put into, and says something.
+func wants(t *testing.T, what string, err error, target any, says string) {
 	t.Helper()
-	var target T
-	if !errors.As(err, &target) || !strings.Contains(err.Error(), says) {
+	if !errors.As(err, target) || !strings.Contains(err.Error(), says) {
 		t.Fatalf("%s: %v, want %T and %q", what, err, target, says)
 	}
-	return target
 }
 
 func pretty(t *testing.T, v any) string {

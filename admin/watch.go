@@ -49,32 +49,40 @@ type watch struct {
 
 // subscribed watches until the end, or until the connection is lost.
 func (w *watch) subscribed(ctx context.Context) (bool, error) {
-	vars := map[string]any{"instance": instanceID(w.id)}
-	var feeds [2]*surreal.Live
-	for i, statement := range []string{liveInstanceStatement, liveStepsStatement} {
-		feed, err := w.durable.db.Live(ctx, surreal.LiveConfig{Statement: statement, Vars: vars})
-		if err != nil {
-			return false, fmt.Errorf("watch instance %s: %w", w.id, err)
-		}
-		defer closeFeed(ctx, feed)
-		feeds[i] = feed
+	instance, err := w.feed(ctx, liveInstanceStatement)
+	if err != nil {
+		return false, err
 	}
+	defer closeFeed(ctx, instance)
+	steps, err := w.feed(ctx, liveStepsStatement)
+	if err != nil {
+		return false, err
+	}
+	defer closeFeed(ctx, steps)
 	ticker := time.NewTicker(lookAnyway)
 	defer ticker.Stop()
 	done, err := w.look(ctx, nil)
 	for !done && err == nil {
 		select {
-		case <-feeds[0].C():
-		case <-feeds[1].C():
+		case <-instance.C():
+		case <-steps.C():
 		case <-ticker.C:
 			done, err = w.look(ctx, nil)
 			continue
 		case <-ctx.Done():
 			return false, ctx.Err()
 		}
-		done, err = w.announced(ctx, feeds)
+		done, err = w.announced(ctx, instance, steps)
 	}
 	return done, err
+}
+
+func (w *watch) feed(ctx context.Context, statement string) (*surreal.Live, error) {
+	feed, err := w.durable.db.Live(ctx, surreal.LiveConfig{Statement: statement, Vars: map[string]any{"instance": instanceID(w.id)}})
+	if err != nil {
+		return nil, fmt.Errorf("watch instance %s: %w", w.id, err)
+	}
+	return feed, nil
 }
 
 func closeFeed(ctx context.Context, feed *surreal.Live) {
@@ -84,26 +92,26 @@ func closeFeed(ctx context.Context, feed *surreal.Live) {
 }
 
 // announced looks at what the feeds name.
-func (w *watch) announced(ctx context.Context, feeds [2]*surreal.Live) (bool, error) {
-	_, lost := feeds[0].Take()
-	events, overflow := feeds[1].Take()
-	for _, feed := range feeds {
+func (w *watch) announced(ctx context.Context, instance, steps *surreal.Live) (bool, error) {
+	_, lost := instance.Take()
+	events, overflow := steps.Take()
+	for _, feed := range []*surreal.Live{instance, steps} {
 		if err := feed.Err(); err != nil {
 			return false, err
 		}
 	}
-	steps := []surreal.RecordID{}
+	named := []surreal.RecordID{}
 	for _, e := range events {
 		if e.Action == "DELETE" { // of a restart, or of a step that failed and is to be retried
 			delete(w.told, surreal.FormatID(e.Record))
 			continue
 		}
-		steps = append(steps, e.Record)
+		named = append(named, e.Record)
 	}
 	if lost || overflow {
-		steps = nil
+		named = nil
 	}
-	return w.look(ctx, steps)
+	return w.look(ctx, named)
 }
 
 // look reads the instance and the steps named, or all steps where nil is given and there is cause to,

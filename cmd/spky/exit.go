@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/cmd/spky/internal/migrate"
 	"sp00ky.cloud/spky/config"
@@ -31,10 +32,11 @@ const exitCodesHelp = `Exit codes
 
     0  it worked
     1  an error, or findings: a configuration with errors, a check that failed,
-       a job that ended as failed or cancelled
+       a job or a workflow instance that ended otherwise than well
     2  wrong usage: an unknown command or flag, a missing or unusable argument
-    3  what was asked for does not exist: a job, a table
-    4  the job's state does not allow it, for instance to retry one that runs
+    3  what was asked for does not exist: a job, a workflow, an instance, a table
+    4  the state of the job or instance does not allow it, for instance to retry
+       one that runs
     5  the database cannot be reached, or refuses the sign-in
   130  interrupted by Ctrl-C or a signal
 
@@ -80,6 +82,11 @@ func faults() []fault {
 		{as[*usageError], exitUsage, func(cmd *cobra.Command, _ error) string {
 			return "`" + cmd.CommandPath() + " --help` shows how it is used"
 		}},
+		{as[*admin.InputError], exitUsage, func(cmd *cobra.Command, _ error) string {
+			return "`" + cmd.CommandPath() + " --help` shows how it is used"
+		}},
+		{is(admin.ErrNotFound), exitNotFound, say("`spky workflows list` shows the workflows there are")},
+		{as[*admin.StateError], exitState, say("`spky workflows instances describe` shows the instance")},
 		{is(outbox.ErrNotFound), exitNotFound, say("`spky jobs list` shows the jobs there are")},
 		{as[*outbox.StateError], exitState, hintState},
 		{as[*connectError], exitUnreachable, hintConnect},

@@ -169,31 +169,50 @@ func duration(text string, unit, most time.Duration) (time.Duration, error) {
 const maxPayload = 16 << 20
 
 func (p *program) payload(arg string) (any, error) {
-	text, from := []byte(arg), "--payload"
-	switch {
-	case arg == "":
-		return surreal.None, nil
-	case arg == "-":
-		read, err := io.ReadAll(io.LimitReader(p.in, maxPayload+1))
-		if err != nil {
-			return nil, fmt.Errorf("read the payload from standard input: %w", err)
-		}
-		text, from = read, "the payload on standard input"
-	case strings.HasPrefix(arg, "@"):
-		read, err := os.ReadFile(arg[1:])
-		if err != nil {
-			return nil, usagef("--payload: %v", err)
-		}
-		text, from = read, "the payload in "+arg[1:]
-	}
-	if len(text) > maxPayload {
-		return nil, usagef("%s is larger than %d MiB", from, maxPayload>>20)
+	text, err := p.argument("--payload", arg)
+	if err != nil || len(text) == 0 && arg == "" {
+		return surreal.None, err
 	}
 	value, err := surreal.FromJSON(text)
 	if err != nil {
-		return nil, usagef("%s: %v", from, err)
+		return nil, usagef("%s: %v", named("--payload", arg), err)
 	}
 	return value, nil
+}
+
+// argument is what stands in an argument, in the file @name that it names, or, for -, on standard
+// input.
+func (p *program) argument(what, arg string) ([]byte, error) {
+	text := []byte(arg)
+	switch {
+	case arg == "-":
+		read, err := io.ReadAll(io.LimitReader(p.in, maxPayload+1))
+		if err != nil {
+			return nil, fmt.Errorf("read %s from standard input: %w", what, err)
+		}
+		text = read
+	case strings.HasPrefix(arg, "@"):
+		read, err := os.ReadFile(arg[1:])
+		if err != nil {
+			return nil, usagef("%s: %v", what, err)
+		}
+		text = read
+	}
+	if len(text) > maxPayload {
+		return nil, usagef("%s is larger than %d MiB", named(what, arg), maxPayload>>20)
+	}
+	return text, nil
+}
+
+// named says where an argument's text is from.
+func named(what, arg string) string {
+	switch {
+	case arg == "-":
+		return what + " on standard input"
+	case strings.HasPrefix(arg, "@"):
+		return what + " in " + arg[1:]
+	}
+	return what
 }
 
 // addressee finds the table a job goes to, and its backend where the

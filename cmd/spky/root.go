@@ -45,7 +45,7 @@ func newRootCommand(p *program) *cobra.Command {
 	}
 	add("run", newDevCommand(p), newRunCommand(p), newDevdbCommand(p))
 	add("project", newMigrateCommand(p), newLintCommand(p), newDoctorCommand(p), newAddCommand(p), newAPICommand(p))
-	add("look", newJobsCommand(p), newNodesCommand(p), newBenchCommand(p), newVersionCommand(p))
+	add("look", newJobsCommand(p), newWorkflowsCommand(p), newNodesCommand(p), newBenchCommand(p), newVersionCommand(p))
 	root.AddCommand(newGuardCommand(p), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp, Args: takes(0)})
 	return root
 }

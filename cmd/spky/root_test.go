@@ -96,7 +96,10 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 		}
 	}
 	walk(root)
-	for _, line := range []string{"jobs list", "jobs get", "jobs watch", "nodes", "doctor", "lint", "migrate status", "migrate plan", "version"} {
+	for _, line := range []string{
+		"jobs list", "jobs get", "jobs watch", "nodes", "doctor", "lint", "migrate status", "migrate plan", "version",
+		"workflows list", "workflows describe", "workflows instances list", "workflows instances describe", "workflows instances watch",
+	} {
 		cmd, _, err := root.Find(strings.Fields(line))
 		if err != nil || cmd.Flags().Lookup("json") == nil {
 			t.Errorf("%s has no --json: %v", line, err)

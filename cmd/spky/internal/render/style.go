@@ -47,16 +47,16 @@ func (s Style) Cycle(n int, text string) string {
 	return s.paint(codes[n%len(codes)], text)
 }
 
-// Status colours the state of a job or a node.
+// Status colours the state of a job, a node, an instance or a step.
 func (s Style) Status(status string) string {
 	switch status {
-	case "success", "alive", "closed":
+	case "success", "alive", "closed", "complete":
 		return s.Green(status)
-	case "failed", "dead", "open":
+	case "failed", "dead", "open", "errored":
 		return s.Red(status)
-	case "cancelled", "draining":
+	case "cancelled", "draining", "terminated", "paused", "retrying":
 		return s.Yellow(status)
-	case "processing":
+	case "processing", "running":
 		return s.Cyan(status)
 	}
 	return status

@@ -33,7 +33,10 @@ func (t *Table) Add(cells ...string) {
 }
 
 // Write writes the table: titles, then rows, columns two blanks apart.
-func (t *Table) Write(w io.Writer, style Style) error {
+func (t *Table) Write(w io.Writer, style Style) error { return t.WriteIndented(w, style, "") }
+
+// WriteIndented is Write with something before each line.
+func (t *Table) WriteIndented(w io.Writer, style Style, indent string) error {
 	widths := make([]int, len(t.head))
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		for i, cell := range row {
@@ -41,8 +44,10 @@ func (t *Table) Write(w io.Writer, style Style) error {
 		}
 	}
 	var b strings.Builder
+	b.WriteString(indent)
 	t.line(&b, t.head, widths, func(_ int, cell string) string { return style.Dim(cell) })
 	for _, row := range t.rows {
+		b.WriteString(indent)
 		t.line(&b, row, widths, func(i int, cell string) string {
 			if paint := t.paint[i]; paint != nil {
 				return paint(cell)

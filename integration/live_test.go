@@ -103,6 +103,9 @@ func TestClaimAnswerSwallowed(t *testing.T) {
 	relay.muted.Store(false)
 	db.settled(1)
 	checkNothingLost(db, b, 1, 0)
+	if r := db.job(id); r.Retries != 0 {
+		t.Errorf("a claim whose answer was lost cost an attempt: %+v", r)
+	}
 }
 
 // TestRequestsSwallowed: the database gets nothing of what the node writes, for longer than a call may

@@ -38,7 +38,9 @@ var (
 
 // A StateError is an operation that makes no sense in the state an instance is in.
 type StateError struct {
-	Verb   string
+	// Verb is what was asked for, such as "pause".
+	Verb string
+	// Status is the state that the instance was in, and still is.
 	Status Status
 }
 

@@ -74,7 +74,9 @@ func (w *Workflow[P]) Create(ctx context.Context, params P, opts ...CreateOption
 
 // A NewInstance is one of a batch.
 type NewInstance[P any] struct {
-	Params  P
+	// Params are the instance's, as for [Workflow.Create].
+	Params P
+	// Options name it, or give it an owner.
 	Options []CreateOption
 }
 
@@ -177,18 +179,25 @@ func (w *Workflow[P]) Get(ctx context.Context, id string) (*Instance, error) {
 
 // A Report is an instance as it is at the moment.
 type Report struct {
-	ID          string
-	Binding     string
+	// ID names the instance, Binding its workflow.
+	ID, Binding string
 	Status      Status
+	// StepsDone counts the steps that are finished, CurrentStep names the one that last began or was.
 	StepsDone   int
 	CurrentStep string
-	WaitingFor  map[string]any
-	WakeAt      *time.Time
-	Error       *StepError
-	CreatedAt   time.Time
-	FinishedAt  *time.Time
-	Warning     map[string]any
-	output      any
+	// WaitingFor says for what it waits: its kind is sleep, event, retry or pause; name, types and
+	// waits say more. Nil while it doesn't.
+	WaitingFor map[string]any
+	// WakeAt is when the wait ends at the latest.
+	WakeAt *time.Time
+	// Error is what an errored instance ended with.
+	Error     *StepError
+	CreatedAt time.Time
+	// FinishedAt is set once it is complete, errored or terminated.
+	FinishedAt *time.Time
+	// Warning says that the workflow's code did not fit the stored steps: code, message and unreached.
+	Warning map[string]any
+	output  any
 }
 
 // Output decodes what a complete workflow returned.

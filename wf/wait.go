@@ -64,10 +64,13 @@ func (r *run) waitRow(key stepKey, row *storedStep, until func(time.Time) time.T
 		Status: protocol.StepWaiting, WakeAt: &at, StartedAt: now}
 }
 
-// An Received is an event that a workflow waited for.
+// A Received is an event that a workflow waited for.
 type Received[T any] struct {
-	Type      string
-	Payload   T
+	// Type is the type that was waited for.
+	Type string
+	// Payload is what was sent with it.
+	Payload T
+	// Timestamp is when it was sent, by the database's clock.
 	Timestamp time.Time
 }
 

@@ -10,6 +10,7 @@ import (
 
 // A Call is one attempt of a step.
 type Call struct {
+	// Name is the step's.
 	Name string
 	// Occurrence counts the steps of that name, Attempt the attempts of the step, both from 1.
 	Occurrence, Attempt int

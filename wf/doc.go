@@ -5,17 +5,17 @@
 //
 // # Life of an instance
 //
-//	             run
-//	 queued ──────────────▶ running ──────────────▶ complete, errored
-//	   ▲ ▲ ◀── hand-over ──────┤
-//	   │ │                     │ a sleep, an event, a long pause between attempts
-//	   │ └── run: due, or ── waiting
-//	   │     the event came
-//	   │
-//	   └─ Resume ── paused ◀── Pause ── queued, waiting; running, when what runs is stored
+//	            run
+//	queued ──────────────▶ running ──────────────▶ complete, errored
+//	  ▲ ▲ ◀── hand-over ──────┤
+//	  │ │                     │ a sleep, an event, a long pause between attempts
+//	  │ └── run: due, or ── waiting
+//	  │     the event came
+//	  │
+//	  └─ Resume ── paused ◀── Pause ── queued, waiting; running, when what runs is stored
 //
-//	 Terminate: from every live state to terminated.   Retry: from errored to queued.
-//	 Restart: from every state to queued, without its steps and events.
+//	Terminate: from every live state to terminated.   Retry: from errored to queued.
+//	Restart: from every state to queued, without its steps and events.
 //
 // A run is one request of the sync processor, answered by [Engine.Handler]. It holds the instance's
 // lease; of two requests for one instance one runs and the other is told to come again.

@@ -25,6 +25,7 @@ func (e *exam) backends(ctx context.Context, cfg *config.Config) {
 			continue
 		}
 		e.pass(name, detail)
+		e.workflows(ctx, b)
 	}
 }
 

@@ -211,6 +211,9 @@ func (e *exam) table(ctx context.Context, db *surreal.Client, b config.Backend, 
 	if clean {
 		e.pass(name, fmt.Sprintf("%d columns, none missing", len(box.Fields)))
 	}
+	if len(b.Workflows) > 0 && len(box.Missing) == 0 {
+		e.durable(ctx, db, b, box)
+	}
 	if box.Fields["run_at"] != "" {
 		e.backlog(ctx, db, b.Table, nodes)
 	}

@@ -234,7 +234,7 @@ func Example() {
 	http.Handle("POST /documents", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = ingest.Create(r.Context(), Params{Document: r.FormValue("document")}, wf.Owner("user:abc"))
 	}))
-	_ = http.ListenAndServe("127.0.0.1:8080", engine.Handler(http.DefaultServeMux)) //nolint:gosec // an example
+	_ = http.ListenAndServe("127.0.0.1:8080", engine.Handler(http.DefaultServeMux))
 }
 
 // What the examples stand on.

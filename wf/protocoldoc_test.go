@@ -70,7 +70,8 @@ func TestProtocolPage(t *testing.T) {
 	}
 	op := map[string]any{"id": "block", "fence": 1, "ttl": surreal.Duration(15 * time.Second), "event": surreal.None, "step": map[string]any{
 		"seq": 1, "kind": "do", "name": "count", "occurrence": 1, "status": "complete", "output": surreal.None, "error": surreal.None,
-		"attempts": []any{}, "config": surreal.None, "retry_at": surreal.None, "wake_at": surreal.None, "started_at": time.Now()}}
+		"attempts": []any{}, "config": surreal.None, "retry_at": surreal.None, "wake_at": surreal.None, "started_at": time.Now(),
+	}}
 	found := examples(t, page(t, "../docs/protocol.md"))
 	if len(found) < 25 {
 		t.Fatalf("only %d examples were found", len(found))

@@ -40,8 +40,10 @@ const twinBinding = "TWIN"
 func connectTwin(t *testing.T) *surreal.Client {
 	t.Helper()
 	target := devdbtest.Fresh(t)
-	client, hangUp, err := surreal.Connect(t.Context(), surreal.Config{Endpoint: target.Endpoint, Namespace: target.Namespace,
-		Database: target.Database, Username: target.User, Password: target.Password})
+	client, hangUp, err := surreal.Connect(t.Context(), surreal.Config{
+		Endpoint: target.Endpoint, Namespace: target.Namespace,
+		Database: target.Database, Username: target.User, Password: target.Password,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,8 @@ func newTwin(ctx context.Context, client *surreal.Client, id string, fatal func(
 	w := &twin{fatal: fatal, ctx: ctx, client: client, db: newDatabase(client.Retrying()), id: id}
 	w.mem = memory.New(twinQuery[time.Time](w, "RETURN time::now()", nil))
 	made := twinQuery[struct{ OK bool }](w, "RETURN fn::spky::wf::create($new)", map[string]any{"new": map[string]any{
-		"id": id, "binding": twinBinding, "params": map[string]any{"n": 1}, "job_table": "job", "owner": surreal.None, "backend": surreal.None, "version": surreal.None}})
+		"id": id, "binding": twinBinding, "params": map[string]any{"n": 1}, "job_table": "job", "owner": surreal.None, "backend": surreal.None, "version": surreal.None,
+	}})
 	if ok := w.mem.Create(id, twinBinding, []byte(`{"n":1}`)); ok != made.OK {
 		fatal("create: %t in the database, %t in memory", made.OK, ok)
 	}
@@ -277,10 +280,14 @@ func stepFace(now time.Time, s protocol.Step, output any, finished *time.Time) s
 func (w *twin) dbFace() (face, time.Time) {
 	d := twinQuery[dbFace](w, faceQuery, map[string]any{"id": w.id})
 	i := d.I
-	f := face{Status: i.Status, CurrentStep: i.CurrentStep, Output: plain(i.Output), Error: plain(i.Error), StepsDone: i.StepsDone, WaitingFor: plain(i.WaitingFor),
+	f := face{
+		Status: i.Status, CurrentStep: i.CurrentStep, Output: plain(i.Output), Error: plain(i.Error), StepsDone: i.StepsDone, WaitingFor: plain(i.WaitingFor),
 		Runs: i.Runs, Incarnation: i.Incarnation, Fence: i.Fence, Stalls: i.Stalls, EventsSent: i.EventsSent, Warning: plain(i.Warning), Leased: i.LeaseToken != "",
-		Times: minutes(d.Now, map[string]*time.Time{"wake": i.WakeAt, "started": i.StartedAt, "finished": i.FinishedAt, "pause": i.PauseRequested,
-			"paused": i.PausedAt, "stalled": i.StalledAt})}
+		Times: minutes(d.Now, map[string]*time.Time{
+			"wake": i.WakeAt, "started": i.StartedAt, "finished": i.FinishedAt, "pause": i.PauseRequested,
+			"paused": i.PausedAt, "stalled": i.StalledAt,
+		}),
+	}
 	if d.Job != nil {
 		f.Job = jobFace(d.Now, d.Job.Status == "processing", d.Job.CancelRequested != nil, d.Job.RunAt)
 	}
@@ -315,10 +322,14 @@ func (w *twin) know(db string) {
 func (w *twin) memFace() face {
 	i, _ := w.mem.Instance(w.id)
 	now := w.mem.Now()
-	f := face{Status: i.Status, CurrentStep: i.CurrentStep, StepsDone: i.StepsDone, Runs: i.Runs, Incarnation: i.Incarnation, Fence: i.Fence,
+	f := face{
+		Status: i.Status, CurrentStep: i.CurrentStep, StepsDone: i.StepsDone, Runs: i.Runs, Incarnation: i.Incarnation, Fence: i.Fence,
 		Stalls: i.Stalls, EventsSent: i.EventsSent, Warning: plain(any(i.Warning)), Leased: i.LeaseToken != "",
-		Times: minutes(now, map[string]*time.Time{"wake": i.WakeAt, "started": i.StartedAt, "finished": i.FinishedAt, "pause": i.PauseRequested,
-			"paused": i.PausedAt, "stalled": i.StalledAt})}
+		Times: minutes(now, map[string]*time.Time{
+			"wake": i.WakeAt, "started": i.StartedAt, "finished": i.FinishedAt, "pause": i.PauseRequested,
+			"paused": i.PausedAt, "stalled": i.StalledAt,
+		}),
+	}
 	_ = json.Unmarshal(i.Output, &f.Output)
 	if i.Warning == nil {
 		f.Warning = nil

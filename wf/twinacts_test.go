@@ -104,10 +104,12 @@ func (w *twin) drawWrite(t *rapid.T, statuses ...string) protocol.StepWrite {
 		at := now.Add(time.Duration(rapid.IntRange(-2, 10).Draw(t, label)) * time.Minute)
 		return &at
 	}
-	s := protocol.Step{Seq: rapid.IntRange(1, 3).Draw(t, "seq"), Kind: rapid.SampledFrom([]string{protocol.KindDo, protocol.KindEvent}).Draw(t, "kind"),
+	s := protocol.Step{
+		Seq: rapid.IntRange(1, 3).Draw(t, "seq"), Kind: rapid.SampledFrom([]string{protocol.KindDo, protocol.KindEvent}).Draw(t, "kind"),
 		Name: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name"), Occurrence: rapid.IntRange(1, 2).Draw(t, "occurrence"),
 		Status: rapid.SampledFrom(statuses).Draw(t, "status"), RetryAt: moment("retry"), WakeAt: moment("wake"), StartedAt: now,
-		Attempts: []protocol.Attempt{{StartedAt: now, EndedAt: moment("ended")}}}
+		Attempts: []protocol.Attempt{{StartedAt: now, EndedAt: moment("ended")}},
+	}
 	if rapid.Bool().Draw(t, "config") {
 		s.Config = &protocol.Config{Retries: protocol.Retries{Limit: 5, Delay: 100, Backoff: "linear"}, Timeout: 1000}
 	}

@@ -189,8 +189,12 @@ func TestAttemptsAndTheirWaits(t *testing.T) {
 		"one only":      {[]wf.Option{wf.Retry(0, 0, wf.Linear)}, []wftest.Option{wftest.Fail("work", 1, boom)}, 1, 0, "boom"},
 		"second":        {nil, []wftest.Option{wftest.Fail("work", 1, boom)}, 2, 10 * time.Second, ""},
 		"non-retryable": {nil, []wftest.Option{wftest.Fail("work", 0, wf.NonRetryable(boom))}, 1, 0, "boom"},
-		"timeouts": {[]wf.Option{wf.Retry(1, time.Minute, wf.Constant), wf.Timeout(time.Second)}, []wftest.Option{wftest.TimeOut("work", 0)}, 2, time.Minute,
-			"wf: timed out: execution timed out after 1000ms"},
+		"timeouts": {
+			[]wf.Option{wf.Retry(1, time.Minute, wf.Constant), wf.Timeout(time.Second)},
+			[]wftest.Option{wftest.TimeOut("work", 0)},
+			2, time.Minute,
+			"wf: timed out: execution timed out after 1000ms",
+		},
 		"a crash and a failure": {nil, []wftest.Option{wftest.Crash("work", 1), wftest.Fail("work", 2, boom)}, 3, 45 * time.Second, ""},
 		"a stub that fails first": {nil, []wftest.Option{wftest.StubFunc("work", func(c wftest.Call) (any, error) {
 			if c.Attempt == 1 {

@@ -37,8 +37,10 @@ type driver struct {
 }
 
 func newDriver(t T, p *plan, register func(*driver, *wf.Engine)) *driver {
-	d := &driver{t: t, plan: p, store: memory.New(p.start), register: register, acts: p.acts,
-		executing: map[string]int{}, exits: make(chan struct{})}
+	d := &driver{
+		t: t, plan: p, store: memory.New(p.start), register: register, acts: p.acts,
+		executing: map[string]int{}, exits: make(chan struct{}),
+	}
 	for _, now := range p.clocks {
 		*now = d.store.Now
 	}
@@ -126,7 +128,7 @@ func (d *driver) limit() {
 }
 
 // pass makes one run and fails the test where it shows a fault.
-func (d *driver) pass(store *memory.Store) string {
+func (d *driver) pass(store *memory.Store) {
 	d.t.Helper()
 	job, _ := store.Claim(d.plan.id)
 	state := d.request(job.ID)
@@ -142,7 +144,6 @@ func (d *driver) pass(store *memory.Store) string {
 	case "shutdown":
 		d.t.Fatalf("wftest: the test's context ended in run %d: %v", i.Runs, context.Cause(d.plan.ctx))
 	}
-	return state
 }
 
 // check replays the finished workflow: it must come to the same without executing a step.

@@ -53,10 +53,12 @@ func Fail(step string, attempt int, err error, only ...Only) Option {
 			p.fault("Fail(%q, %d): the error is nil", step, attempt)
 			return
 		}
-		p.mock(&mock{what: fmt.Sprintf("Fail(%q, %d)", step, attempt), step: step, attempt: attempt,
+		p.mock(&mock{
+			what: fmt.Sprintf("Fail(%q, %d)", step, attempt), step: step, attempt: attempt,
 			answer: func(context.Context, *driver, protocol.Call, func(context.Context) (any, error)) (any, error) {
 				return nil, err
-			}}, only)
+			},
+		}, only)
 	}
 }
 
@@ -64,10 +66,12 @@ func Fail(step string, attempt int, err error, only ...Only) Option {
 // as one that reached its timeout.
 func TimeOut(step string, attempt int, only ...Only) Option {
 	return func(p *plan) {
-		p.mock(&mock{what: fmt.Sprintf("TimeOut(%q, %d)", step, attempt), step: step, attempt: attempt,
+		p.mock(&mock{
+			what: fmt.Sprintf("TimeOut(%q, %d)", step, attempt), step: step, attempt: attempt,
 			answer: func(_ context.Context, _ *driver, c protocol.Call, _ func(context.Context) (any, error)) (any, error) {
 				return nil, fmt.Errorf("%w: execution timed out after %dms", wf.ErrTimeout, c.Timeout.Milliseconds())
-			}}, only)
+			},
+		}, only)
 	}
 }
 
@@ -76,13 +80,15 @@ func TimeOut(step string, attempt int, only ...Only) Option {
 // that a step may happen twice.
 func Crash(step string, attempt int, only ...Only) Option {
 	return func(p *plan) {
-		p.mock(&mock{what: fmt.Sprintf("Crash(%q, %d)", step, attempt), step: step, attempt: attempt,
+		p.mock(&mock{
+			what: fmt.Sprintf("Crash(%q, %d)", step, attempt), step: step, attempt: attempt,
 			answer: func(ctx context.Context, d *driver, c protocol.Call, fn func(context.Context) (any, error)) (any, error) {
 				value, err := d.call(ctx, c, fn)
 				d.note("the process crashes in attempt %d of %s", c.Attempt, label(protocol.KindDo, c.Name, c.Occurrence))
 				d.store.Crash(d.plan.id)
 				return value, err
-			}}, only)
+			},
+		}, only)
 	}
 }
 
@@ -100,11 +106,13 @@ func StubFunc(step string, fn func(Call) (any, error), only ...Only) Option {
 
 func stub(what, step string, fn func(Call) (any, error), only []Only) Option {
 	return func(p *plan) {
-		p.mock(&mock{what: what, step: step,
+		p.mock(&mock{
+			what: what, step: step,
 			answer: func(_ context.Context, _ *driver, c protocol.Call, _ func(context.Context) (any, error)) (any, error) {
 				value, err := fn(Call{Name: c.Name, Occurrence: c.Occurrence, Attempt: c.Attempt, Statements: c.Statements, Vars: c.Vars})
 				return protocol.Stub{Value: value}, err
-			}}, only)
+			},
+		}, only)
 	}
 }
 

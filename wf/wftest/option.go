@@ -30,8 +30,10 @@ type plan struct {
 }
 
 func newPlan(ctx context.Context, opts []Option) *plan {
-	p := &plan{id: "test", binding: "TEST", start: time.Now().UTC().Truncate(time.Second), ctx: ctx,
-		runs: defaultRuns, patience: defaultPatience, replay: true}
+	p := &plan{
+		id: "test", binding: "TEST", start: time.Now().UTC().Truncate(time.Second), ctx: ctx,
+		runs: defaultRuns, patience: defaultPatience, replay: true,
+	}
 	for _, opt := range opts {
 		opt(p)
 	}

@@ -94,8 +94,10 @@ func (i *instance) acquired(now time.Time) (protocol.Acquired, error) {
 	if err != nil {
 		return protocol.Acquired{}, err
 	}
-	got := protocol.Acquired{State: "acquired", Now: now, Instance: protocol.Instance{ID: i.ID, Binding: i.Binding, Params: params,
-		Incarnation: i.Incarnation, Runs: i.Runs, Fence: i.Fence, CreatedAt: i.CreatedAt, PauseRequested: i.PauseRequested}}
+	got := protocol.Acquired{State: "acquired", Now: now, Instance: protocol.Instance{
+		ID: i.ID, Binding: i.Binding, Params: params,
+		Incarnation: i.Incarnation, Runs: i.Runs, Fence: i.Fence, CreatedAt: i.CreatedAt, PauseRequested: i.PauseRequested,
+	}}
 	for _, row := range i.sorted() {
 		step, err := row.unpack()
 		if err != nil {

@@ -20,8 +20,10 @@ func (s *Store) Create(id, binding string, params []byte) bool {
 	if s.instances[id] != nil {
 		return false
 	}
-	s.instances[id] = &instance{Instance: Instance{ID: id, Binding: binding, Status: queued, Params: params, CreatedAt: s.now,
-		Job: s.enqueue(s.now)}, steps: map[stepKey]*stepRow{}}
+	s.instances[id] = &instance{Instance: Instance{
+		ID: id, Binding: binding, Status: queued, Params: params, CreatedAt: s.now,
+		Job: s.enqueue(s.now),
+	}, steps: map[stepKey]*stepRow{}}
 	return true
 }
 
@@ -142,8 +144,10 @@ func (s *Store) Restart(id string) Verdict {
 		return verdict
 	}
 	old := i.Job
-	i.Instance = Instance{ID: i.ID, Binding: i.Binding, Status: queued, Params: i.Params, CreatedAt: i.CreatedAt,
-		Incarnation: i.Incarnation + 1, Fence: i.Fence + 1, Job: s.enqueue(s.now)}
+	i.Instance = Instance{
+		ID: i.ID, Binding: i.Binding, Status: queued, Params: i.Params, CreatedAt: i.CreatedAt,
+		Incarnation: i.Incarnation + 1, Fence: i.Fence + 1, Job: s.enqueue(s.now),
+	}
 	i.steps, i.events = map[stepKey]*stepRow{}, nil
 	s.revoke(old)
 	verdict.OK = true

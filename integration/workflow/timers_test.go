@@ -1,0 +1,184 @@
+package workflow_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/wf"
+)
+
+// sleepers is how many instances TestManySleepers puts to sleep; SPKY_TEST_SLEEPERS=10000 says otherwise.
+func sleepers() int {
+	if n, err := strconv.Atoi(os.Getenv("SPKY_TEST_SLEEPERS")); err == nil {
+		return n
+	}
+	return 300
+}
+
+// counting counts the requests of one database user.
+type counting struct {
+	surreal.Querier
+	n atomic.Int64
+}
+
+func (c *counting) Query(ctx context.Context, surql string, vars map[string]any) (surreal.Results, error) {
+	c.n.Add(1)
+	return c.Querier.Query(ctx, surql, vars)
+}
+
+// TestManySleepers: while instances sleep they cost no request of the engine, no lease and no more
+// than one job each; then all wake. How late they do, and what they cost in memory, is printed.
+func TestManySleepers(t *testing.T) {
+	t.Parallel()
+	n := sleepers()
+	r := newDatabase(t)
+	db := &counting{Querier: r.db.Retrying()}
+	engine := r.newEngine(wf.Config{DB: db})
+	// All sleep until one moment, and the last of them is asleep by then.
+	flow := wf.Register(engine, "SLEEP", func(ctx context.Context, ev wf.Event[time.Time], s *wf.Step) (int, error) {
+		return 0, s.SleepUntil(ctx, "until", ev.Payload)
+	})
+	r.startNode(r.serve(engine.Handler(http.NotFoundHandler())))
+	before := heap()
+	wake := time.Now().Add(2*time.Second + time.Duration(n)*8*time.Millisecond)
+	for done := 0; done < n; done += 100 {
+		batch := make([]wf.NewInstance[time.Time], min(100, n-done))
+		for i := range batch {
+			// Spread a little, as sleeps are.
+			batch[i] = wf.NewInstance[time.Time]{Params: wake.Add(time.Duration(done+i) * 2 * time.Millisecond)}
+		}
+		_, err := flow.CreateBatch(t.Context(), batch)
+		check(t, err)
+	}
+	r.poll("all sleep", func() (bool, any) { return r.count("_00_wf_instance", "waiting") == n, r.count("_00_wf_instance", "waiting") })
+	r.poll("all first jobs are done", func() (bool, any) { return r.count("job", "success") == n, r.count("job", "success") })
+	asleep, awake := db.n.Load(), time.Until(wake)
+	if jobs, leases := r.count("job", "pending"), read[int](r, "RETURN array::len(SELECT id FROM _00_wf_instance WHERE lease_token != NONE)", nil); jobs != n || leases != 0 {
+		t.Errorf("%d instances sleep with %d jobs and %d leases", n, jobs, leases)
+	}
+	t.Logf("%d sleepers: %d KiB of heap more than before, %.1f requests of the engine each; all asleep %s before the first wakes",
+		n, int(heap()-before)/1024, float64(asleep)/float64(n), awake.Round(time.Millisecond))
+	if time.Now().Before(wake) && db.n.Load() != asleep {
+		t.Errorf("the engine made %d requests while all slept", db.n.Load()-asleep)
+	}
+	r.poll("all are complete", func() (bool, any) { return r.count("_00_wf_instance", "complete") == n, nil })
+	lateness := read[[]time.Duration](r, "SELECT VALUE finished_at - wake_at FROM _00_wf_step", nil)
+	if len(lateness) != n {
+		t.Fatalf("%d steps", len(lateness))
+	}
+	slices.Sort(lateness)
+	t.Logf("woken %s late at the median, %s at p99, %s at worst", lateness[n/2], lateness[n*99/100], lateness[n-1])
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // far below
+}
+
+// count counts rows of a status.
+func (r *rig) count(table, status string) int {
+	r.t.Helper()
+	return read[int](r, "RETURN array::len(SELECT VALUE id FROM type::table($table) WHERE status = $status)", map[string]any{"table": table, "status": status})
+}
+
+// TestFortyDays: a sleep of 40 days is one delayed job, outlives the node and the process, and ends at
+// its time.
+func TestFortyDays(t *testing.T) {
+	t.Parallel()
+	r := newDatabase(t)
+	code := func(ctx context.Context, _ wf.Event[int], s *wf.Step) (string, error) {
+		return "awake", s.Sleep(ctx, "long", 40*24*time.Hour)
+	}
+	p := r.newProcess("LONG", func(e *wf.Engine) { wf.Register(e, "LONG", code) })
+	flow := wf.Register(r.newEngine(wf.Config{}), "LONG", code)
+	url := r.serve(r.world)
+	stop := r.startNode(url)
+	i, err := flow.Create(t.Context(), 0)
+	check(t, err)
+	r.untilStatus(i, wf.Waiting)
+	r.poll("the first job is done", func() (bool, any) { return r.count("job", "success") == 1, nil })
+	row := r.instance(i.ID())
+	due := read[[]time.Time](r, "SELECT VALUE run_at FROM job WHERE status = 'pending'", nil)
+	if len(due) != 1 || !due[0].Equal(*row.WakeAt) || row.WakeAt.Sub(row.CreatedAt) < 40*24*time.Hour {
+		t.Errorf("it wakes at %v, jobs are due at %v", row.WakeAt, due)
+	}
+	stop()
+	p.kill()
+	stop = r.startNode(url)
+	stop()
+	// 40 days pass while nothing is up.
+	r.exec("UPDATE _00_wf_step SET wake_at = time::now() RETURN NONE; UPDATE _00_wf_instance SET wake_at = time::now() RETURN NONE; UPDATE job SET run_at = time::now() WHERE status = 'pending' RETURN NONE", nil)
+	r.startNode(url)
+	r.untilStatus(i, wf.Complete)
+	if jobs := read[[]string](r, "SELECT VALUE status FROM job", nil); len(jobs) != 2 || r.instance(i.ID()).Runs != 2 {
+		t.Errorf("it took the jobs %v and %d runs", jobs, r.instance(i.ID()).Runs)
+	}
+}
+
+// TestDeadlineWhileDown: timers end at once when their time has come while nothing was up; an event
+// sent before the deadline still wins, one sent after it does not, and is kept.
+func TestDeadlineWhileDown(t *testing.T) {
+	t.Parallel()
+	r := newDatabase(t)
+	engine := r.newEngine(wf.Config{})
+	sleep := wf.Register(engine, "SLEEP", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (string, error) {
+		return "awake", s.Sleep(ctx, "s", 300*time.Millisecond)
+	})
+	wait := wf.Register(engine, "WAIT", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (string, error) {
+		got, err := wf.WaitForEvent[string](ctx, s, "w", "go", wf.Timeout(300*time.Millisecond))
+		if err == nil {
+			return got.Payload, nil
+		}
+		later, err := wf.WaitForEvent[string](ctx, s, "w", "go", wf.Timeout(300*time.Millisecond))
+		if err != nil {
+			return "no event", nil //nolint:nilerr // that is an outcome too
+		}
+		return "too late, then " + later.Payload, nil
+	})
+	url := r.serve(engine.Handler(http.NotFoundHandler()))
+	stop := r.startNode(url)
+	create := func(flow *wf.Workflow[int]) *wf.Instance {
+		i, err := flow.Create(t.Context(), 0)
+		check(t, err)
+		return i
+	}
+	all := []*wf.Instance{create(sleep), create(wait), create(wait), create(wait)}
+	for _, i := range all {
+		r.until(i, "waiting, or over", func(rep wf.Report) bool { return rep.WakeAt != nil || rep.FinishedAt != nil })
+	}
+	stop()
+	// Whatever the machine was up to: all of them wait, and their time has not come. (The rows are named
+	// first: an UPDATE that moves rows on in the index that finds them finds them again, for ever.)
+	r.exec(`BEGIN;
+		LET $steps = SELECT VALUE id FROM _00_wf_step WHERE status = 'waiting';
+		LET $instances = SELECT VALUE id FROM _00_wf_instance WHERE status = 'waiting';
+		UPDATE $steps SET wake_at = time::now() + 1s RETURN NONE;
+		UPDATE $instances SET wake_at = time::now() + 1s RETURN NONE;
+		COMMIT;`, nil)
+	check(t, all[1].SendEvent(t.Context(), "go", "in time"))
+	r.poll("the deadlines have passed", func() (bool, any) {
+		return read[bool](r, "RETURN array::len(SELECT id FROM _00_wf_step WHERE status = 'waiting' AND wake_at > time::now()) = 0", nil), nil
+	})
+	if err := all[2].SendEvent(t.Context(), "go", "late"); err != nil {
+		t.Fatal(err)
+	}
+	r.startNode(url)
+	for n, want := range []string{"awake", "in time", "too late, then late", "no event"} {
+		var out string
+		check(t, r.untilStatus(all[n], wf.Complete).Output(&out))
+		if out != want {
+			t.Errorf("instance %d comes to %q, want %q", n, out, want)
+		}
+		r.consistent(all[n].ID())
+	}
+}

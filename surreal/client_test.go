@@ -45,6 +45,8 @@ func TestConnectSaysWhatIsWrong(t *testing.T) {
 		"silent":        {with(func(c *Config) { c.Endpoint = "ws://" + silent.Addr().String(); c.DialTimeout = 100 * time.Millisecond }), []string{"did not answer in time"}, nil},
 		"password":      {with(func(c *Config) { c.Password = "wrong" }), []string{"check username and password"}, IsAuth},
 		"user":          {with(func(c *Config) { c.Username = "nobody" }), []string{`"nobody"`}, IsAuth},
+		"no record":     {with(func(c *Config) { c.Database, c.Record = "", &RecordUser{Access: "account"} }), []string{"needs an access, a namespace and a database"}, nil},
+		"record user":   {with(func(c *Config) { c.Record = &RecordUser{Access: "nowhere", SignUp: true} }), []string{`access "nowhere"`}, nil},
 		"no config":     {Config{Database: "d", PingInterval: -1}, []string{"endpoint is missing", "username is missing", "needs a namespace", "ping interval is negative"}, nil},
 	}
 	for name, tc := range cases {
@@ -105,6 +107,51 @@ func TestUsersOfEveryLevelSignIn(t *testing.T) {
 		if err != nil || db != cfg.Database {
 			t.Errorf("%s is in database %q, %v", user, db, err)
 		}
+	}
+}
+
+// TestRecordUsers signs a record user up, in, and in again after the connection was lost, and looks that
+// the permissions are his.
+func TestRecordUsers(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	root := connect(t, cfg)
+	exec(t, root, `
+		DEFINE TABLE user SCHEMALESS PERMISSIONS NONE;
+		DEFINE TABLE note SCHEMALESS PERMISSIONS FOR select WHERE owner = $auth;
+		DEFINE ACCESS account ON DATABASE TYPE RECORD
+			SIGNUP (CREATE user SET name = $name, word = $word)
+			SIGNIN (SELECT * FROM user WHERE name = $name AND word = $word);`, nil)
+	proxy, cfg := proxied(t, cfg)
+	ann := &RecordUser{Access: "account", Variables: map[string]any{"name": "ann", "word": "secret", "DB": "other"}}
+	cfg.Username, cfg.Password, cfg.Record = "", "", ann
+	if _, _, err := Connect(testContext(t), cfg); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Fatalf("a user who has not signed up: %v", err)
+	}
+	ann.SignUp = true
+	for range 2 { // up, then in
+		c := connect(t, cfg)
+		live, err := c.Live(testContext(t), LiveConfig{Statement: "LIVE SELECT * FROM note"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec(t, root, "CREATE note SET owner = NONE; CREATE note SET owner = (SELECT VALUE id FROM ONLY user LIMIT 1)", nil)
+		<-live.C()
+		if events, _ := live.Take(); len(events) != 1 {
+			t.Errorf("%d notes were announced, want the own one", len(events))
+		}
+		proxy.Reset()
+		notes, err := First[[]any](testContext(t), c, "SELECT * FROM note WHERE owner = $auth", nil)
+		for errors.Is(err, ErrDisconnected) {
+			notes, err = First[[]any](testContext(t), c, "SELECT * FROM note WHERE owner = $auth", nil)
+		}
+		if err != nil || len(notes) != 1 {
+			t.Errorf("after a lost connection %d notes are seen, %v", len(notes), err)
+		}
+		exec(t, root, "DELETE note", nil)
+	}
+	if users, err := First[[]any](testContext(t), root, "SELECT * FROM user", nil); err != nil || len(users) != 1 {
+		t.Errorf("users %v, %v", users, err)
 	}
 }
 

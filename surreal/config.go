@@ -20,6 +20,8 @@ type Config struct {
 	Namespace, Database string
 	// Username and Password are tried as a root user, then as a user of the database, then of the namespace.
 	Username, Password string
+	// Record signs in as a record user instead of Username. Defaults to nil.
+	Record *RecordUser
 	// Name labels log lines ("live", "work", "admin").
 	Name string
 	// CallTimeout limits calls whose context has no deadline of its own. Defaults to 30 s.
@@ -45,14 +47,28 @@ type Config struct {
 
 const defaultMaxMessage = 128 << 20
 
+// RecordUser is a user who is a record of the database, signed in by an access of it: what a browser's user is. The
+// database's permissions decide what such a client sees.
+type RecordUser struct {
+	// Access is the name that DEFINE ACCESS … TYPE RECORD gives it.
+	Access string
+	// Variables are what its SIGNIN and SIGNUP ask for, such as email and password.
+	Variables map[string]any
+	// SignUp also tries to sign up, where signing in is refused. Defaults to signing in only.
+	SignUp bool
+}
+
 // normalised returns cfg with defaults filled in and the endpoint in the form ws(s)://host:port/rpc, or every fault
 // of cfg at once.
 func (cfg Config) normalised() (Config, error) {
 	endpoint, err := normaliseEndpoint(cfg.Endpoint)
 	faults := []error{err}
 	cfg.Endpoint = endpoint
-	if cfg.Username == "" {
+	switch {
+	case cfg.Record == nil && cfg.Username == "":
 		faults = append(faults, errors.New("username is missing"))
+	case cfg.Record != nil && (cfg.Record.Access == "" || cfg.Database == ""):
+		faults = append(faults, errors.New("a record user needs an access, a namespace and a database"))
 	}
 	if cfg.Database != "" && cfg.Namespace == "" {
 		faults = append(faults, errors.New("a database needs a namespace"))

@@ -163,6 +163,9 @@ func (c *Client) step(ctx context.Context, t *transport, method string, params .
 
 // signIn tries the credentials as a root user's, then as a database user's, then as a namespace user's.
 func (c *Client) signIn(ctx context.Context, t *transport) error {
+	if c.cfg.Record != nil {
+		return c.signInRecord(ctx, t)
+	}
 	root := map[string]any{"user": c.cfg.Username, "pass": c.cfg.Password}
 	attempts := []map[string]any{root}
 	if c.cfg.Database != "" {
@@ -189,6 +192,25 @@ func (c *Client) signIn(ctx context.Context, t *transport) error {
 		}
 	}
 	return fmt.Errorf("%s refuses user %q: check username and password: %w", c.cfg.Endpoint, c.cfg.Username, refusal)
+}
+
+// signInRecord signs a record user in or, where that is wanted, up.
+func (c *Client) signInRecord(ctx context.Context, t *transport) error {
+	who := map[string]any{"NS": c.cfg.Namespace, "DB": c.cfg.Database, "AC": c.cfg.Record.Access}
+	for name, value := range c.cfg.Record.Variables {
+		if _, taken := who[name]; !taken {
+			who[name] = value
+		}
+	}
+	err := c.step(ctx, t, "signin", who)
+	var refused *QueryError
+	if c.cfg.Record.SignUp && errors.As(err, &refused) {
+		err = c.step(ctx, t, "signup", who)
+	}
+	if err != nil {
+		return fmt.Errorf("%s refuses to sign in by access %q: check what it asks for: %w", c.cfg.Endpoint, c.cfg.Record.Access, err)
+	}
+	return nil
 }
 
 // choose selects namespace and database, defining them where that is needed and allowed.

@@ -253,9 +253,10 @@ func (a *attempts) try(ctx context.Context, fn function) (done bool, value any, 
 		a.step.Status, a.step.Output = protocol.StepComplete, value
 		return true, value, r.commit(protocol.StepWrite{Step: a.step})
 	}
-	last.Error = stored(err)
+	failure := stored(err)
+	last.Error = brief(failure)
 	if final(err) || len(a.step.Attempts) > a.step.Config.Retries.Limit {
-		return true, nil, a.fail(last.Error)
+		return true, nil, a.fail(failure)
 	}
 	a.schedule(ended)
 	r.log.Info("step attempt failed", "step", a.step.Name, "attempt", len(a.step.Attempts), "error", last.Error.Message, "retry_at", *a.step.RetryAt)

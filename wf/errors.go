@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
+	"unicode/utf8"
 
 	"sp00ky.cloud/spky/wf/internal/protocol"
 )
@@ -108,6 +110,31 @@ func final(err error) bool {
 	return errors.As(err, &non) || errors.As(err, &fatal)
 }
 
+// Bounds of what is kept of errors, in bytes: a step that fails again and again must not fill its row.
+const (
+	maxMessage = 16 << 10
+	maxStack   = 16 << 10
+	maxBrief   = 1 << 10
+)
+
+// clip makes text storable: UTF-8, and no longer than so many bytes.
+func clip(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", text[:cut], len(text))
+}
+
+// brief is what an attempt keeps of its error; the step has it all.
+func brief(e *protocol.Error) *protocol.Error {
+	return &protocol.Error{Name: e.Name, Message: clip(e.Message, maxBrief)}
+}
+
 // stored is err as it is kept.
 func stored(err error) *protocol.Error {
 	var non *nonRetryableError
@@ -136,6 +163,7 @@ func stored(err error) *protocol.Error {
 	if out.Name == "" {
 		out.Name = nameError
 	}
+	out.Message, out.Stack = clip(out.Message, maxMessage), clip(out.Stack, maxStack)
 	return out
 }
 

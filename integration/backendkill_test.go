@@ -63,7 +63,5 @@ func testBackendKilled(t *testing.T, health string) {
 	if hit > atOnce {
 		t.Errorf("%d jobs lost an attempt, but at most %d were in flight", hit, atOnce)
 	}
-	if code, body := n.get("/ready"); code != http.StatusOK {
-		t.Errorf("ready: %d %s", code, body)
-	}
+	n.says(http.StatusOK, "ready")
 }

@@ -220,20 +220,25 @@ func eventually(tb testing.TB, what string, done func() (bool, any)) {
 
 func within(tb testing.TB, limit time.Duration, what string, done func() (bool, any)) {
 	tb.Helper()
+	var state any
+	if !soon(limit, func() (ok bool) { ok, state = done(); return ok }) {
+		tb.Fatalf("within %s not so: %s; the last state: %v", limit, what, state)
+	}
+}
+
+// soon looks again and again whether something is so; false where it is not within the limit.
+func soon(limit time.Duration, done func() bool) bool {
 	over := time.After(limit)
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
-	for {
-		ok, state := done()
-		if ok {
-			return
-		}
+	for !done() {
 		select {
 		case <-again.C:
 		case <-over:
-			tb.Fatalf("within %s not so: %s; the last state: %v", limit, what, state)
+			return false
 		}
 	}
+	return true
 }
 
 // A mortal database is a server of the test's own, which can be killed and started again on the same

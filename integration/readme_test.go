@@ -168,7 +168,7 @@ func (c *child) says(text string) {
 func (p *project) run(line string) string {
 	p.tb.Helper()
 	cmd := exec.Command("sh", "-c", p.built(line))
-	cmd.Dir, cmd.Env = p.dir, append(p.env, "SPKY_DB_URL=ws://"+p.database)
+	cmd.Dir, cmd.Env = p.dir, slices.Concat(p.env, []string{"SPKY_DB_URL=ws://" + p.database})
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		p.tb.Errorf("%s: %v\n%s", line, err, out)

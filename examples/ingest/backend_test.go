@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -12,7 +13,9 @@ import (
 	"testing"
 
 	"sp00ky.cloud/spky/devdb/devdbtest"
+	"sp00ky.cloud/spky/schema"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/wf"
 )
 
 const testToken = "test-token"
@@ -42,15 +45,28 @@ func newBackend(tb testing.TB) *backend {
 	})
 	b := &backend{tb: tb, client: client, target: target}
 	b.applySchema()
-	server := httptest.NewServer(newServer(&store{client: client, table: "job"}, testToken, slog.New(slog.DiscardHandler)))
-	tb.Cleanup(server.Close)
+	quiet := slog.New(slog.DiscardHandler)
+	engine, err := wf.New(tb.Context(), wf.Config{DB: client.Retrying(), OutboxTable: "job", AuthToken: testToken, Logger: quiet})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	server := httptest.NewServer(newServer(&store{client: client, table: "job"}, engine, testToken, quiet))
+	tb.Cleanup(func() {
+		server.Close()
+		if err := engine.Close(context.WithoutCancel(tb.Context())); err != nil {
+			tb.Error(err)
+		}
+	})
 	b.url = server.URL
 	return b
 }
 
-// applySchema applies the files as `spky migrate apply` would.
+// applySchema applies the platform's schema and the files, as `spky migrate apply` would.
 func (b *backend) applySchema() {
 	b.tb.Helper()
+	if _, err := schema.Apply(b.tb.Context(), b.client); err != nil {
+		b.tb.Fatal(err)
+	}
 	for _, file := range []string{"schema/schema.surql", "schema/job.surql"} {
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -59,6 +75,9 @@ func (b *backend) applySchema() {
 		if err := surreal.Exec(b.tb.Context(), b.client, string(content), nil); err != nil {
 			b.tb.Fatalf("apply %s: %v", file, err)
 		}
+	}
+	if _, err := schema.PrepareOutbox(b.tb.Context(), b.client, "job"); err != nil {
+		b.tb.Fatal(err)
 	}
 }
 

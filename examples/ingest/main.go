@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/wf"
 )
 
 // stopGrace is how long requests may go on once the process is asked to stop.
@@ -41,6 +42,10 @@ func run(ctx context.Context, env func(string) string, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	engine, err := wf.New(ctx, wf.Config{DB: client.Retrying(), OutboxTable: cfg.table, AuthToken: cfg.token, Logger: log})
+	if err != nil {
+		return err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", cfg.listen, err)
@@ -51,9 +56,22 @@ func run(ctx context.Context, env func(string) string, log *slog.Logger) error {
 	all.Go(func() error { return client.Run(connected) })
 	all.Go(func() error {
 		defer hangUp()
-		return serve(ctx, listener, newServer(&store{client: client, table: cfg.table}, cfg.token, log), log)
+		return work(ctx, listener, newServer(&store{client: client, table: cfg.table}, engine, cfg.token, log), engine, log)
 	})
 	return all.Wait()
+}
+
+// work serves until ctx ends. Then workflows under way are handed over, while other requests may finish.
+func work(ctx context.Context, listener net.Listener, handler http.Handler, engine *wf.Engine, log *slog.Logger) error {
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return serve(ctx, listener, handler, log) })
+	both.Go(func() error {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+		defer cancel()
+		return engine.Close(grace)
+	})
+	return both.Wait()
 }
 
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {

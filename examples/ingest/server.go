@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/wf"
 )
 
 // maxBody bounds a request in bytes: the longest text, escaped, and what is around it.
@@ -19,19 +20,23 @@ const maxBody = 6*maxText + 4<<10
 
 // server answers the routes of openapi.yml.
 type server struct {
-	store *store
-	token [sha256.Size]byte
-	log   *slog.Logger
+	store    *store
+	workflow *wf.Workflow[material]
+	token    [sha256.Size]byte
+	log      *slog.Logger
 }
 
-// newServer makes the handler of all routes. Every request but the health check has to bring token.
-func newServer(store *store, token string, log *slog.Logger) http.Handler {
+// newServer makes the handler of all routes, those of the engine's workflows among them. Every request but
+// the health check has to bring token.
+func newServer(store *store, engine *wf.Engine, token string, log *slog.Logger) http.Handler {
 	s := &server{store: store, token: sha256.Sum256([]byte(token)), log: log}
+	s.workflow = wf.Register(engine, ingestBinding, store.ingest)
 	mux := http.NewServeMux()
+	mux.Handle("POST /materials", s.job(s.material))
 	mux.Handle("POST /documents/index", s.job(s.index))
 	mux.Handle("POST /documents/summary", s.job(s.summary))
 	mux.HandleFunc("GET /healthz", s.health)
-	return mux
+	return engine.Handler(mux)
 }
 
 // job serves one kind of job: it checks who asks, and turns what do returns into an answer.

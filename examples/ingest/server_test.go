@@ -109,6 +109,11 @@ func TestRefusals(t *testing.T) {
 		{"not indexed", request{path: "/documents/summary", body: `{"document":"tyger"}`}, 404, "not indexed"},
 		{"too many sentences", request{path: "/documents/summary", body: `{"document":"tyger","sentences":21}`}, 400, "sentences"},
 		{"negative failures", request{path: "/documents/summary", body: `{"document":"tyger","failures":-1}`}, 400, "failures"},
+		{"no material", request{path: "/materials", body: `{}`}, 400, "title"},
+		{"too long a pause", request{path: "/materials", body: `{"document":"tyger","settle":3601}`}, 400, "settle"},
+		{"too many failures", request{path: "/materials", body: `{"document":"tyger","failures":11}`}, 400, "failures"},
+		{"a run without token", request{path: "/__spky/workflow/INGEST", body: `{"instance":"x"}`, token: "other"}, 401, "token"},
+		{"a run of nothing", request{path: "/__spky/workflow/INGEST", body: `{"instance":"x"}`}, 404, "no such instance"},
 		{"no such route", request{path: "/documents", body: `{}`}, 404, ""},
 	} {
 		status, body := b.post(c.request)
@@ -116,7 +121,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %d %.300s, want %d and %q", c.name, status, body, c.status, c.says)
 		}
 	}
-	if got := b.rows("SELECT * FROM document"); got != "[]" {
+	if got := b.rows("SELECT * FROM document, _00_wf_instance"); got != "[]" {
 		t.Errorf("a refused request wrote %s", got)
 	}
 }
@@ -153,6 +158,9 @@ func TestProject(t *testing.T) {
 	if len(backends) != 1 || backends[0].Table != "job" {
 		t.Fatalf("backends that take jobs: %+v", backends)
 	}
+	if w := backends[0].Workflows; len(w) != 1 || w[0].Binding != ingestBinding {
+		t.Errorf("workflows: %+v", w)
+	}
 	if got := backends[0].Env["API_AUTH_TOKEN"].Reveal(); got != backends[0].AuthToken.Reveal() {
 		t.Errorf("the backend is told the token %q and called with %q", got, backends[0].AuthToken.Reveal())
 	}
@@ -170,7 +178,7 @@ func TestSpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBackend(t)
-	if len(spec.Routes()) != 2 {
+	if len(spec.Routes()) != 3 {
 		t.Errorf("routes: %v", spec.Routes())
 	}
 	for _, route := range spec.Routes() {

@@ -122,18 +122,26 @@ func wordRows(document surreal.RecordID, owner *surreal.RecordID, ix index) []ma
 	return rows
 }
 
-// documentID is [owner, name]; nobody is the empty text.
 func documentID(owner *surreal.RecordID, name string) surreal.RecordID {
+	return ownedID("document", owner, name)
+}
+
+func materialID(owner *surreal.RecordID, name string) surreal.RecordID {
+	return ownedID("material", owner, name)
+}
+
+// ownedID is [owner, name]; nobody is the empty text.
+func ownedID(table string, owner *surreal.RecordID, name string) surreal.RecordID {
 	who := ""
 	if owner != nil {
 		who = surreal.FormatID(*owner)
 	}
-	return surreal.RecordID{Table: "document", ID: []any{who, name}}
+	return surreal.RecordID{Table: table, ID: []any{who, name}}
 }
 
-// below is the id of something in a document: the document's, and one thing more.
-func below(table string, document surreal.RecordID, what any) surreal.RecordID {
-	return surreal.RecordID{Table: table, ID: append(slices.Clone(document.ID.([]any)), what)} //nolint:forcetypeassert // made by documentID
+// below is the id of something in a document or material: its own, and one thing more.
+func below(table string, whole surreal.RecordID, what any) surreal.RecordID {
+	return surreal.RecordID{Table: table, ID: append(slices.Clone(whole.ID.([]any)), what)} //nolint:forcetypeassert // made by ownedID
 }
 
 func orNone(owner *surreal.RecordID) any {

@@ -27,6 +27,7 @@ type driver struct {
 	acts      []*act
 	notes     []note
 	executing map[string]int // steps by their labels
+	quiet     chan struct{}  // closed when none does any more, where somebody waits for it
 	moved     time.Time      // when the workflow was last seen to do something, on the wall's clock
 	strays    []string       // steps that a replay of the finished workflow came to execute
 	silent    bool           // nothing is logged any more
@@ -50,6 +51,9 @@ func newDriver(t T, p *plan, register func(*driver, *wf.Engine)) *driver {
 // open makes the engine for a store.
 func (d *driver) open(store *memory.Store) {
 	kit := protocol.Kit{Store: store, Now: store.Now, Replay: d.plan.replay, Step: d.step, Logger: slog.New(d.handler())}
+	if d.checking {
+		kit.Step, kit.Logger = d.stray, slog.New(slog.DiscardHandler) // its lines have been seen
+	}
 	engine, err := wf.Testing(d.plan.ctx, kit)
 	if err != nil {
 		d.t.Fatalf("wftest: make engine: %v", err)
@@ -62,7 +66,13 @@ func (d *driver) open(store *memory.Store) {
 func (d *driver) close() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.plan.ctx), d.plan.patience)
 	defer cancel()
-	if err := d.engine.Close(ctx); err != nil {
+	err := d.engine.Close(ctx)
+	select {
+	case <-d.idle():
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
 		d.t.Errorf("wftest: a step or a branch of the workflow does not end although its context has: %s", d.executes())
 	}
 }

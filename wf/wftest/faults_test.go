@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sp00ky.cloud/spky/wf"
@@ -105,39 +106,51 @@ func TestALoopWithoutEndIsFound(t *testing.T) {
 	mustContain(t, text, "has not ended after 20 runs", "wftest.MaxRuns", `sleep "poll" #9, slept 1h`)
 }
 
+// In a bubble, patience ends at once and never too early.
 func TestCodeThatHangsIsFound(t *testing.T) {
 	t.Parallel()
-	release := make(chan int)
-	t.Cleanup(func() { close(release) })
-	text := fails(t, func(f *fake) {
-		wftest.Run(f, func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
-			if _, err := wf.Do(ctx, s, "first", one); err != nil {
-				return 0, err
-			}
-			return <-release, nil
-		}, 0, wftest.Patience(50*time.Millisecond))
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan int)
+		text := fails(t, func(f *fake) {
+			defer close(release)
+			wftest.Run(f, func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
+				if _, err := wf.Do(ctx, s, "first", one); err != nil {
+					return 0, err
+				}
+				return <-release, nil
+			}, 0)
+		})
+		mustContain(t, text, "run 2 goes no further", `do "first" = 1`)
 	})
-	mustContain(t, text, "run 2 goes no further", `do "first" = 1`)
 }
 
 func TestAStepThatTakesItsTimeIsNoHang(t *testing.T) {
 	t.Parallel()
-	const patience = 20 * time.Millisecond
-	run := wftest.Run(t, func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
-		return wf.Do(ctx, s, "slow", func(ctx context.Context) (int, error) {
-			timer := time.NewTimer(5 * patience)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
+	synctest.Test(t, func(t *testing.T) {
+		run := wftest.Run(t, func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
+			return wf.Do(ctx, s, "slow", func(context.Context) (int, error) {
+				<-time.After(time.Minute)
 				return 3, nil
-			case <-ctx.Done():
-				return 0, context.Cause(ctx)
-			}
+			})
+		}, 0, wftest.Patience(time.Second))
+		if run.Status() != wf.Complete {
+			t.Error(run)
+		}
+	})
+}
+
+func TestAStepThatIgnoresItsContextIsFound(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan int)
+		defer close(release)
+		text := fails(t, func(f *fake) {
+			wftest.Run(f, func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
+				return wf.Do(ctx, s, "deaf", func(context.Context) (int, error) { return <-release, nil }, wf.Timeout(time.Minute), wf.Retry(0, 0, wf.Constant))
+			}, 0)
 		})
-	}, 0, wftest.Patience(patience))
-	if run.Status() != wf.Complete {
-		t.Error(run)
-	}
+		mustContain(t, text, "does not end although its context has", `do "deaf"`)
+	})
 }
 
 func TestFatalInsideAWorkflowEndsTheTest(t *testing.T) {

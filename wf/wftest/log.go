@@ -109,9 +109,6 @@ func span(d time.Duration) string {
 
 // handler is where log lines of engine and workflow go: to the test's log.
 func (d *driver) handler() slog.Handler {
-	if d.checking { // its lines have been seen
-		return slog.DiscardHandler
-	}
 	return slog.NewTextHandler(logWriter{d}, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {
 			return slog.String("at", "+"+span(d.store.Now().Sub(d.plan.start)))

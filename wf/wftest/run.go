@@ -29,7 +29,7 @@ type T interface {
 //   - an option for a step that never ran, which is mostly a wrong name;
 //   - params that are no JSON, or too large.
 //
-// It returns when all goroutines of the workflow have ended. Run may be called in parallel tests, and
+// It returns when all goroutines of the workflow and of its steps have ended. Run may be called in parallel tests, and
 // within a bubble of [testing/synctest], where steps' own timers and timeouts cost no time either.
 func Run[P, R any](t T, code func(context.Context, wf.Event[P], *wf.Step) (R, error), params P, opts ...Option) *Result {
 	t.Helper()

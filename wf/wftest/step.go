@@ -26,9 +26,6 @@ var errReplayed = errors.New("wftest: a replay of a finished workflow came to a 
 // step stands before the function of every step.
 func (d *driver) step(ctx context.Context, c protocol.Call, fn func(context.Context) (any, error)) (any, error) {
 	name := label(protocol.KindDo, c.Name, c.Occurrence)
-	if d.checking {
-		return nil, d.stray(name)
-	}
 	d.count(name, 1)
 	defer d.count(name, -1)
 	d.during(c)
@@ -62,6 +59,25 @@ func (d *driver) count(name string, by int) {
 	if d.executing[name] == 0 {
 		delete(d.executing, name)
 	}
+	if len(d.executing) == 0 && d.quiet != nil {
+		close(d.quiet)
+		d.quiet = nil
+	}
+}
+
+// idle is closed once no step executes.
+func (d *driver) idle() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.quiet == nil {
+		d.quiet = make(chan struct{})
+	}
+	quiet := d.quiet
+	if len(d.executing) == 0 {
+		close(d.quiet)
+		d.quiet = nil
+	}
+	return quiet
 }
 
 // executes names the steps that execute.
@@ -76,12 +92,13 @@ func (d *driver) executes() string {
 	return strings.Join(names, ", ")
 }
 
-// stray notes a step that a replay of the finished workflow came to, and does not execute it.
-func (d *driver) stray(name string) error {
+// stray stands in the place of step in replays of the finished workflow: it notes the step, and does
+// not execute it.
+func (d *driver) stray(_ context.Context, c protocol.Call, _ func(context.Context) (any, error)) (any, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.strays = append(d.strays, name)
-	return wf.NonRetryable(errReplayed)
+	d.strays = append(d.strays, label(protocol.KindDo, c.Name, c.Occurrence))
+	return nil, wf.NonRetryable(errReplayed)
 }
 
 func (d *driver) strayed() string {

@@ -212,7 +212,7 @@ func (i *Instance) Status(ctx context.Context) (Report, error) {
 	report := Report{ID: i.id, Binding: row.Binding, Status: Status(row.Status), StepsDone: row.StepsDone, CurrentStep: row.CurrentStep,
 		WaitingFor: row.WaitingFor, WakeAt: row.WakeAt, CreatedAt: row.CreatedAt, FinishedAt: row.FinishedAt, Warning: row.Warning, output: row.Output}
 	if row.Error != nil {
-		report.Error = &StepError{Name: row.Error.Name, Message: row.Error.Message, Stack: row.Error.Stack}
+		report.Error = &StepError{Name: row.Error.Name, Message: row.Error.Message, Stack: row.Stack}
 	}
 	return report, nil
 }
@@ -226,6 +226,7 @@ type instanceRow struct {
 	WakeAt      *time.Time      `json:"wake_at"`
 	Output      any             `json:"output"`
 	Error       *protocol.Error `json:"error"`
+	Stack       string          `json:"stack"`
 	CreatedAt   time.Time       `json:"created_at"`
 	FinishedAt  *time.Time      `json:"finished_at"`
 	Warning     map[string]any  `json:"warning"`

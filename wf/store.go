@@ -34,6 +34,11 @@ func (d *database) Acquire(ctx context.Context, id, binding, job, token string) 
 	}
 	got.Instance.ID = id
 	out := protocol.Acquired{State: got.State, Status: got.Status, Now: got.Now, Instance: got.Instance, Steps: got.Steps}
+	for i := range out.Steps {
+		if s := &out.Steps[i]; s.Error != nil {
+			s.Error.Stack, s.Stack = s.Stack, ""
+		}
+	}
 	for _, event := range got.Events {
 		out.Events = append(out.Events, event.event())
 	}

@@ -135,7 +135,7 @@ func TestFrozenBeforeAWrite(t *testing.T) {
 		"failed step": {"commit_steps", func(ctx context.Context, s *wf.Step) (int, error) {
 			return wf.Do(ctx, s, "a", func(context.Context) (int, error) { return 0, wf.NonRetryable(nil) })
 		}},
-		"sleep": {"begin_step", func(ctx context.Context, s *wf.Step) (int, error) { return 1, s.Sleep(ctx, "s", 50*time.Millisecond) }},
+		"sleep":   {"begin_step", func(ctx context.Context, s *wf.Step) (int, error) { return 1, s.Sleep(ctx, "s", 50*time.Millisecond) }},
 		"suspend": {"suspend", func(ctx context.Context, s *wf.Step) (int, error) { return 1, s.Sleep(ctx, "s", 50*time.Millisecond) }},
 		"finish":  {"finish", func(context.Context, *wf.Step) (int, error) { return 1, nil }},
 		"errored": {"finish", func(context.Context, *wf.Step) (int, error) { return 0, fmt.Errorf("no") }},

@@ -37,5 +37,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait"),
 		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait.func1"),
 		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).await.func1"),
-		goleak.IgnoreAnyFunction("os/exec.(*Cmd).Start.func2"))
+		goleak.IgnoreAnyFunction("os/exec.(*Cmd).Start.func2"),
+		// Notifications that a user of the official SDK did not take before closing its connection.
+		goleak.IgnoreAnyFunction("github.com/surrealdb/surrealdb.go/pkg/connection/gorillaws.(*Connection).handleResponse"))
 }

@@ -132,4 +132,3 @@ func childWorkflow(db surreal.Querier, words <-chan string) func(context.Context
 		return sum + last, err
 	}
 }
-

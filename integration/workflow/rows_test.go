@@ -14,6 +14,7 @@ type instanceRow struct {
 	Status         string           `json:"status"`
 	Output         any              `json:"output"`
 	Error          *errorRow        `json:"error"`
+	Stack          string           `json:"stack"`
 	StepsDone      int              `json:"steps_done"`
 	CurrentStep    string           `json:"current_step"`
 	WaitingFor     map[string]any   `json:"waiting_for"`
@@ -37,7 +38,6 @@ type instanceRow struct {
 type errorRow struct {
 	Name    string `json:"name"`
 	Message string `json:"message"`
-	Stack   string `json:"stack"`
 }
 
 type stepRow struct {
@@ -50,6 +50,7 @@ type stepRow struct {
 	Config     any          `json:"config"`
 	Output     any          `json:"output"`
 	Error      *errorRow    `json:"error"`
+	Stack      string       `json:"stack"`
 	RetryAt    *time.Time   `json:"retry_at"`
 	WakeAt     *time.Time   `json:"wake_at"`
 	StartedAt  time.Time    `json:"started_at"`

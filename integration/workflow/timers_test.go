@@ -58,7 +58,9 @@ func TestManySleepers(t *testing.T) {
 		_, err := flow.CreateBatch(t.Context(), batch)
 		check(t, err)
 	}
-	r.poll("all sleep", func() (bool, any) { return r.count("_00_wf_instance", "waiting") == n, r.count("_00_wf_instance", "waiting") })
+	r.poll("all sleep", func() (bool, any) {
+		return r.count("_00_wf_instance", "waiting") == n, r.count("_00_wf_instance", "waiting")
+	})
 	r.poll("all first jobs are done", func() (bool, any) { return r.count("job", "success") == n, r.count("job", "success") })
 	asleep, awake := db.n.Load(), time.Until(wake)
 	if jobs, leases := r.count("job", "pending"), read[int](r, "RETURN array::len(SELECT id FROM _00_wf_instance WHERE lease_token != NONE)", nil); jobs != n || leases != 0 {

@@ -79,6 +79,8 @@ type Step struct {
 	RetryAt    *time.Time `json:"retry_at"`
 	WakeAt     *time.Time `json:"wake_at"`
 	StartedAt  time.Time  `json:"started_at"`
+	// Stack of the error as its row keeps it; a store gives it back in Error.
+	Stack string `json:"stack"`
 }
 
 // Done says whether the step runs no more.

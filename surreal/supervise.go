@@ -205,7 +205,11 @@ func (c *Client) signInRecord(ctx context.Context, t *transport) error {
 	err := c.step(ctx, t, "signin", who)
 	var refused *QueryError
 	if c.cfg.Record.SignUp && errors.As(err, &refused) {
-		err = c.step(ctx, t, "signup", who)
+		if upErr := c.step(ctx, t, "signup", who); upErr != nil {
+			err = fmt.Errorf("%w; signing up: %w", err, upErr)
+		} else {
+			err = nil
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%s refuses to sign in by access %q: check what it asks for: %w", c.cfg.Endpoint, c.cfg.Record.Access, err)

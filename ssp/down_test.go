@@ -66,9 +66,7 @@ func TestABackendThatIsDownBurnsNoAttempts(t *testing.T) {
 	if entries == 0 {
 		t.Error("no job tells that the backend could not be reached")
 	}
-	if log := n.log.String(); !strings.Contains(log, "circuit open") {
-		t.Error("the log does not tell that the circuit is open")
-	}
+	r.eventually("the log tells so", func() bool { return strings.Contains(n.log.String(), "circuit open") })
 	s := serveOn(t, address, nil)
 	for _, id := range ids {
 		if row := r.settled(id, "success"); row.Retries != 0 {

@@ -117,9 +117,11 @@ func TestTheOldestDueJobGoesFirst(t *testing.T) {
 	first.stop()
 	n := r.start(s.backends()) // adds run_at
 	n.stop()
+	base := time.Now().Add(-time.Minute)
 	for i := range 40 {
-		r.exec("CREATE $id SET path = $path, run_at = time::now() - duration::from_secs($age) RETURN NONE",
-			map[string]any{"id": surreal.NewRecordID("job", i), "path": fmt.Sprintf("/%02d", i*7%40), "age": 1000 - i*7%40})
+		place := i * 7 % 40
+		r.exec("CREATE $id SET path = $path, run_at = $at RETURN NONE",
+			map[string]any{"id": surreal.NewRecordID("job", i), "path": fmt.Sprintf("/%02d", place), "at": base.Add(time.Duration(place))})
 	}
 	r.start(s.backends(func(b *config.Backend) { b.Concurrency = 1 }))
 	r.eventually("all are done", func() bool { return r.count("job", "success") == 40 })

@@ -1,13 +1,27 @@
 package wf
 
-import "runtime/debug"
+import (
+	"errors"
+	"runtime/debug"
+)
 
-// capture calls fn and makes a panic an error.
+// errGone is code that ended its goroutine instead of returning.
+var errGone = errors.New("the code called runtime.Goexit")
+
+// capture calls fn in a goroutine of its own and waits for it, so that neither a panic nor a Goexit
+// of fn gets any further: either is an error.
 func capture[T any](fn func() (T, error)) (value T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &panicError{value: p, stack: string(debug.Stack())}
-		}
+	done := make(chan struct{})
+	err = errGone
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				err = &panicError{value: p, stack: string(debug.Stack())}
+			}
+		}()
+		value, err = fn()
 	}()
-	return fn()
+	<-done
+	return value, err
 }

@@ -326,7 +326,7 @@ func guard(ctx context.Context, slow error, fn func(context.Context) (any, error
 	}
 	done := make(chan result, 1)
 	go func() { // outlived by nothing that matters: its result has room to be thrown away
-		var res result
+		res := result{err: errGone} // what a Goexit leaves
 		defer func() {
 			if p := recover(); p != nil {
 				res = result{err: &panicError{value: p, stack: string(debug.Stack())}}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -340,14 +339,9 @@ func (r *run) heartbeat(ctx context.Context, look <-chan struct{}) {
 }
 
 // execute runs the workflow's code to its end, or to the run's.
-func (r *run) execute(code func(context.Context, *Step) (any, error)) (output any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &panicError{value: p, stack: string(debug.Stack())}
-		}
-	}()
-	step := &Step{run: r}
-	return code(context.WithValue(r.ctx, stepContext{}, stepInfo{log: r.log}), step)
+func (r *run) execute(code func(context.Context, *Step) (any, error)) (any, error) {
+	ctx := context.WithValue(r.ctx, stepContext{}, stepInfo{log: r.log})
+	return capture(func() (any, error) { return code(ctx, &Step{run: r}) })
 }
 
 func newToken() string { return rand.Text() }

@@ -65,7 +65,7 @@ func newInstancesActCommands(p *program) []*cobra.Command {
 
 Where the instance's state does not allow it the exit code is 4. The id may be
 latest.`,
-			Example:           "  spky workflows instances " + v.name + " INGEST tyger-1",
+			Example:           "  spky workflows instances " + v.name + " INGEST note-1",
 			Args:              takes(2, "the name of a workflow", "the id of an instance"),
 			ValidArgsFunction: p.completeWorkflow(true),
 			RunE: func(cmd *cobra.Command, args []string) error {

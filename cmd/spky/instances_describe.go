@@ -27,7 +27,7 @@ func newInstancesDescribeCommand(p *program) *cobra.Command {
 		Long: `Show an instance, by default the workflow's latest: its params and output, its
 steps with their outputs, and the attempts of those that took more than one.`,
 		Example: "  spky workflows instances describe INGEST\n" +
-			"  spky workflows instances describe INGEST tyger-1 --json | jq '.steps[] | select(.error)'",
+			"  spky workflows instances describe INGEST note-1 --json | jq '.steps[] | select(.error)'",
 		Args:              takes(1, "the name of a workflow", "the id of an instance"),
 		ValidArgsFunction: p.completeWorkflow(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -174,6 +174,10 @@ func (p *program) printStep(s admin.Step, now time.Time, f describeFlags) error 
 		o.styled("Error", o.style.Red(render.Printable(s.Error.Name+": "+s.Error.Message)))
 	}
 	if s.Kind != "do" || len(s.Attempts) == 0 {
+		return nil
+	}
+	if len(s.Attempts) == 1 && failures(s) == 0 && s.Done() {
+		o.text("Attempts", fmt.Sprintf("1 of %d", attempts(s)))
 		return nil
 	}
 	table := render.NewTable("ATTEMPT", "START", "END", "DURATION", "STATE", "ERROR")

@@ -25,7 +25,7 @@ they finish, and on a terminal a bar. It moves by LIVE SELECT. How many steps
 there will be is not known; the bar goes by the workflow's last complete instance.
 
 The exit code is 0 when it completes, 1 when it fails or is terminated.`,
-		Example:           "  spky workflows instances watch INGEST\n  spky workflows instances watch INGEST tyger-1 --json",
+		Example:           "  spky workflows instances watch INGEST\n  spky workflows instances watch INGEST note-1 --json",
 		Args:              takes(1, "the name of a workflow", "the id of an instance"),
 		ValidArgsFunction: p.completeWorkflow(true),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -27,7 +27,7 @@ newest one.
 
 Everything here works on the database alone: with no runner and no backend it
 answers the same, and what it writes is carried out once they are back.`,
-		Example: `  spky workflows trigger INGEST '{"material": "tyger"}'
+		Example: `  spky workflows trigger INGEST '{"title": "A note", "text": "Buy milk."}'
   spky workflows instances watch INGEST
   spky workflows instances list INGEST --status errored`,
 	}
@@ -205,7 +205,7 @@ The params are JSON: in the argument, in a file (@file), or on standard input (-
 
 With --wait the command ends with the instance, with exit code 0 when it is
 complete and 1 when it failed or was terminated.`,
-		Example: `  spky workflows trigger INGEST '{"material": "tyger"}' --id tyger-1 --owner user:ab12
+		Example: `  spky workflows trigger INGEST '{"title": "A note", "text": "Buy milk."}' --id note-1
   spky workflows trigger INGEST @params.json --wait`,
 		Args:              takes(1, "the name of a workflow", "the params"),
 		ValidArgsFunction: p.completeWorkflow(false),

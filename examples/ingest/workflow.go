@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -29,18 +30,20 @@ var (
 	publishStatement string
 )
 
-// A material is what the workflow INGEST is started with.
+// A material is what the workflow INGEST is started with. Its title and text are mandatory.
 type material struct {
-	Name      string `json:"name"`
-	Title     string `json:"title"`
-	Text      string `json:"text"`
-	PageWords int    `json:"pageWords"`
+	// Name is what it is published under. Defaults to the title, simplified.
+	Name  string `json:"name,omitempty"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	// PageWords are the most words of a page. Defaults to 10.
+	PageWords int `json:"pageWords,omitempty"`
 	// Owner is the user it is made for, "" for nobody.
 	Owner string `json:"owner,omitempty"`
 	// SettleSeconds is the pause before the review.
-	SettleSeconds int `json:"settleSeconds"`
+	SettleSeconds int `json:"settleSeconds,omitempty"`
 	// Failures is how many attempts of each conversion fail on purpose.
-	Failures int `json:"failures"`
+	Failures int `json:"failures,omitempty"`
 }
 
 // counted is what the first step finds.
@@ -70,8 +73,8 @@ type published struct {
 // settle, waits for somebody to review the result, and publishes it. Whatever dies meanwhile, it goes on
 // with the step that was not done.
 func (s *store) ingest(ctx context.Context, ev wf.Event[material], step *wf.Step) (published, error) {
-	m := ev.Payload
-	total, err := wf.Do(ctx, step, "count pages", func(context.Context) (counted, error) { return m.count(), nil })
+	m := ev.Payload.withDefaults()
+	total, err := wf.Do(ctx, step, "count pages", func(context.Context) (counted, error) { return m.count() })
 	if err != nil {
 		return published{}, err
 	}
@@ -100,15 +103,25 @@ func (s *store) ingest(ctx context.Context, ev wf.Event[material], step *wf.Step
 	return m.publish(ctx, step, total, got.Payload)
 }
 
+// withDefaults fills in what may be left out. It depends on nothing but the params: it runs whenever the
+// workflow's code does.
+func (m material) withDefaults() material {
+	m.Name, m.PageWords = cmp.Or(m.Name, slug(m.Title)), cmp.Or(m.PageWords, defaultSheetWords)
+	return m
+}
+
 // count splits the text. It is quick enough to be done again by the steps that need the pages.
-func (m material) count() counted {
+func (m material) count() (counted, error) {
 	ix := m.index()
+	if m.Name == "" || m.PageWords < minPageWords || ix.words == 0 {
+		return counted{}, wf.NonRetryable(fmt.Errorf("a material needs a title and a text with words, and pages of at least %d", minPageWords))
+	}
 	n := len(ix.pages)
 	steps := 1 + (n+batch-1)/batch + 2 // this one, the conversions, the review, publishing
 	if m.SettleSeconds > 0 {           // a sleep of no time is no step
 		steps++
 	}
-	return counted{Pages: n, Words: ix.words, Steps: steps}
+	return counted{Pages: n, Words: ix.words, Steps: steps}, nil
 }
 
 func (m material) index() index {

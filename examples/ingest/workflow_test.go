@@ -72,12 +72,12 @@ func TestIngestEnds(t *testing.T) {
 func TestStepsAreCounted(t *testing.T) {
 	t.Parallel()
 	for pages, steps := range map[int]int{1: 5, 9: 5, 10: 5, 11: 6, 20: 6, 21: 7} {
-		m := material{SettleSeconds: 1, Text: strings.Repeat("one two three four five six seven eight nine ten\n", pages), PageWords: 10}
-		if got := m.count(); got.Pages != pages || got.Steps != steps {
+		m := material{Title: "x", SettleSeconds: 1, Text: strings.Repeat("one two three four five six seven eight nine ten\n", pages), PageWords: 10}.withDefaults()
+		if got, err := m.count(); err != nil || got.Pages != pages || got.Steps != steps {
 			t.Errorf("%d pages: %+v, want %d steps", pages, got, steps)
 		}
 		m.SettleSeconds = 0
-		if got := m.count(); got.Steps != steps-1 {
+		if got, err := m.count(); err != nil || got.Steps != steps-1 {
 			t.Errorf("%d pages without a sleep: %+v, want %d steps", pages, got, steps-1)
 		}
 	}
@@ -87,5 +87,18 @@ func TestToHTML(t *testing.T) {
 	t.Parallel()
 	if got, want := toHTML("a < b\n& c"), "<p>a &lt; b<br>\n&amp; c</p>"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestParamsOfOperators(t *testing.T) {
+	t.Parallel()
+	if m := (material{Title: "A Note"}).withDefaults(); m.Name != "a-note" || m.PageWords != defaultSheetWords {
+		t.Errorf("defaults %+v", m)
+	}
+	for _, m := range []material{{}, {Title: "x"}, {Title: "x", Text: "--"}, {Title: "x", Text: "a", PageWords: -1}, {Title: "?", Text: "a"}} {
+		run := wftest.Run(t, (&store{}).ingest, m)
+		if err := run.Err(); err == nil || !strings.Contains(err.Error(), "needs a title") || run.Attempts("count pages") != 1 {
+			t.Errorf("%+v: it ended with %v", m, err)
+		}
 	}
 }

@@ -147,7 +147,7 @@ func TestProgress(t *testing.T) {
 	out.await(p, "asked for a material of gettysburg with job:")
 	p.create("mine")
 	p.do(`RETURN fn::spky::wf::create({ id: 'others', binding: 'INGEST', params: {}, backend: NONE, version: NONE, job_table: 'job', owner: user:other })`, nil)
-	out.await(p, "0 steps  queued")
+	out.await(p, "0 steps done  queued")
 	p.acquire("mine")
 	p.commit("mine", "count pages", map[string]any{"pages": 20, "steps": 6})
 	out.await(p, "1 of 6 steps  running: count pages")

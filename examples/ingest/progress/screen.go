@@ -62,7 +62,7 @@ func bar(i instance, steps int) string {
 
 func share(i instance, steps int) string {
 	if steps == 0 {
-		return fmt.Sprintf("%d steps", i.StepsDone)
+		return fmt.Sprintf("%d steps done", i.StepsDone)
 	}
 	return fmt.Sprintf("%d of %d steps", i.StepsDone, steps)
 }
@@ -78,7 +78,7 @@ func does(i instance) string {
 		}
 		text += " (" + i.WaitingFor.Name + ")"
 		if i.WakeAt != nil {
-			text += ", until " + i.WakeAt.Local().Format("15:04:05")
+			text += ", until " + i.WakeAt.Local().Format("2006-01-02 15:04:05")
 		}
 	case !i.over() && i.CurrentStep != "":
 		text += ": " + i.CurrentStep

@@ -94,6 +94,7 @@ type stepRow struct {
 	Config     *StepConfig      `json:"config"`
 	Output     any              `json:"output"`
 	Error      *Error           `json:"error"`
+	Stack      string           `json:"stack"`
 	RetryAt    *time.Time       `json:"retry_at"`
 	WakeAt     *time.Time       `json:"wake_at"`
 	StartedAt  time.Time        `json:"started_at"`
@@ -104,6 +105,9 @@ func (r stepRow) step(outputs bool) (Step, error) {
 	s := Step{
 		Seq: r.Seq, Kind: r.Kind, Name: r.Name, Occurrence: r.Occurrence, Status: r.Status, Attempts: r.Attempts, Config: r.Config,
 		Error: r.Error, RetryAt: r.RetryAt, WakeAt: r.WakeAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+	}
+	if s.Error != nil {
+		s.Error.Stack = r.Stack
 	}
 	if s.Attempts == nil {
 		s.Attempts = []Attempt{}
@@ -119,7 +123,7 @@ func (r stepRow) step(outputs bool) (Step, error) {
 }
 
 // Steps answers with the steps of an instance that have been reached, in that order; with what they
-// came to where outputs is true. incarnation is the instance's own, as Get has it: an older one's steps
+// came to, and where they panicked, where outputs is true. incarnation is the instance's own, as Get has it: an older one's steps
 // are forgotten.
 func (d *Durable) Steps(ctx context.Context, id string, incarnation int, outputs bool) ([]Step, error) {
 	statement := bareStepsStatement

@@ -128,11 +128,14 @@ func TestListShowsNoPayload(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.create(NewInstance{Binding: "ALPHA", Params: []byte(`"secret"`), Owner: "user:ann"})
-	r.exec("UPDATE $id SET output = 'secret', error = { name: 'E', message: 'm', stack: 'secret' }", map[string]any{"id": instanceID(id)})
+	r.exec("UPDATE $id SET output = 'secret', error = { name: 'E', message: 'm' }, stack = 'secret'", map[string]any{"id": instanceID(id)})
 	page, err := r.durable.List(r.ctx, ListOptions{})
 	r.check(err)
 	if text := pretty(t, page); strings.Contains(text, "secret") || !strings.Contains(text, `"owner":"user:ann"`) || !strings.Contains(text, `"backend":"api"`) {
 		t.Errorf("the list says %s", text)
+	}
+	if i := r.get(id); i.Error.Stack != "secret" || string(i.Output) != `"secret"` {
+		t.Errorf("the instance is %s", pretty(t, i))
 	}
 	if page, err = NewDurable(DurableConfig{DB: r.db}).List(r.ctx, ListOptions{Binding: "BETA"}); err != nil || pretty(t, page) != `{"instances":[]}` {
 		t.Errorf("an empty list is %s, %v", pretty(t, page), err)

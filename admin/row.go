@@ -135,6 +135,7 @@ type instanceRow struct {
 
 	Params     any               `json:"params"`
 	Output     any               `json:"output"`
+	Stack      string            `json:"stack"`
 	Job        *surreal.RecordID `json:"job"`
 	LeaseToken string            `json:"lease_token"`
 	LeaseUntil *time.Time        `json:"lease_until"`
@@ -142,6 +143,9 @@ type instanceRow struct {
 
 func (r instanceRow) instance() (Instance, error) {
 	i := Instance{Summary: r.summary()}
+	if i.Error != nil {
+		i.Error.Stack = r.Stack
+	}
 	var err error
 	if i.Params, err = surreal.ToJSON(r.Params); err != nil {
 		return i, err

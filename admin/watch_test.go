@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,5 +155,27 @@ func TestWatchOfNone(t *testing.T) {
 	id := r.create(NewInstance{Binding: "ALPHA"})
 	if _, err := r.durable.Watch(ctx, id, func(Progress) error { cancel(); return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("watch until the context ends: %v", err)
+	}
+}
+
+// TestAPanic shows where it happened, to operators alone.
+func TestAPanic(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	id := r.create(NewInstance{Binding: "ALPHA"})
+	r.running(func(e *wf.Engine) {
+		wf.Register(e, "ALPHA", func(ctx context.Context, _ wf.Event[ask], step *wf.Step) (int, error) {
+			return wf.Do(ctx, step, "explode", func(context.Context) (int, error) { panic("boom") }, wf.Retry(0, 0, wf.Constant))
+		})
+	})
+	end, err := r.durable.Watch(r.ctx, id, func(Progress) error { return nil })
+	r.check(err)
+	if end.Instance.Error == nil || end.Instance.Error.Stack != "" || end.Steps[0].Error.Stack != "" {
+		t.Errorf("told last: %s", pretty(t, end))
+	}
+	steps, err := r.durable.Steps(r.ctx, id, 0, true)
+	r.check(err)
+	if e := steps[0].Error; e == nil || e.Name != "PanicError" || e.Message != "panic: boom" || !strings.Contains(e.Stack, "watch_test.go") {
+		t.Errorf("the step's error is %+v", steps[0].Error)
 	}
 }

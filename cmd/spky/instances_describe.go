@@ -172,6 +172,9 @@ func (p *program) printStep(s admin.Step, now time.Time, f describeFlags) error 
 	o.json("Output", s.Output, f.most)
 	if s.Error != nil {
 		o.styled("Error", o.style.Red(render.Printable(s.Error.Name+": "+s.Error.Message)))
+		if s.Error.Stack != "" {
+			o.styled("Stack", indented(s.Error.Stack, 21))
+		}
 	}
 	if s.Kind != "do" || len(s.Attempts) == 0 {
 		return nil

@@ -94,7 +94,10 @@ func IsUniqueViolation(err error) bool {
 // IsNotFound reports that a table, function, namespace or anything else a statement names is not there. A missing
 // record is no error to SurrealDB.
 func IsNotFound(err error) bool {
-	return queryError(err, func(e *QueryError) bool { return e.Kind == "NotFound" })
+	return queryError(err, func(e *QueryError) bool {
+		// A missing function has no kind of its own.
+		return e.Kind == "NotFound" || strings.HasPrefix(e.Message, "Function '") && strings.Contains(e.Message, "not found")
+	})
 }
 
 const kindThrown = "Thrown"

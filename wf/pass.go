@@ -72,6 +72,10 @@ func (r *run) drive(def definition, abandoned <-chan struct{}) result {
 // conclude ends the run with what the workflow's code returned.
 func (r *run) conclude(output any, err error) result {
 	r.mu.Lock()
+	if err != nil && context.Cause(r.ctx) != nil {
+		// The engine's end ends the code's contexts a moment before it ends the run.
+		r.endLocked(endShutdown, errShutdown)
+	}
 	over, end := r.over, r.end
 	if !over {
 		if missed := r.unreachedLocked(); len(missed) > 0 && r.warning == nil {

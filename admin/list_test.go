@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -216,5 +217,31 @@ func TestWorkflows(t *testing.T) {
 	}
 	if _, err := r.durable.Workflow(r.ctx, "NOWHERE"); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("NOWHERE: %v", err)
+	}
+}
+
+// TestCleaningUp runs what docs/operations.md gives for deleting old instances.
+func TestCleaningUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	text, err := os.ReadFile("../docs/operations.md")
+	r.check(err)
+	_, block, _ := strings.Cut(string(text), "```sql\nBEGIN;")
+	block, _, found := strings.Cut(block, "```")
+	if !found {
+		t.Fatal("docs/operations.md has no such block any more")
+	}
+	for id, days := range map[string]int{"old": 31, "young": 29, "live": 31} {
+		r.exec(`CREATE $id SET binding = 'INGEST', status = $status, job_table = 'job', created_at = time::now() - type::duration($age);
+			CREATE _00_wf_step:[$key, 0, 'do', 'a', 1] SET instance = $id, seq = 1, kind = 'do', name = 'a', occurrence = 1, status = 'complete', started_at = time::now();
+			CREATE _00_wf_event:[$key, 0, 1] SET instance = $id, type = 'a'`,
+			map[string]any{"id": instanceID(id), "key": id, "age": fmt.Sprintf("%dd", days), "status": map[bool]string{true: "running", false: "complete"}[id == "live"]})
+	}
+	r.exec("BEGIN;"+block, nil)
+	for _, table := range []string{instanceTable, "_00_wf_step", "_00_wf_event"} {
+		field := map[bool]string{true: "id", false: "instance"}[table == instanceTable]
+		if got := r.json("RETURN array::sort(SELECT VALUE record::id("+field+") FROM "+table+")", nil); got != `["live","young"]` {
+			t.Errorf("of %s there is left %s", table, got)
+		}
 	}
 }

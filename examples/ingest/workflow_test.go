@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,29 @@ func TestParamsOfOperators(t *testing.T) {
 		run := wftest.Run(t, (&store{}).ingest, m)
 		if err := run.Err(); err == nil || !strings.Contains(err.Error(), "needs a title") || run.Attempts("count pages") != 1 {
 			t.Errorf("%+v: it ended with %v", m, err)
+		}
+	}
+}
+
+// TestReadmeShowsThisCode holds the README's excerpt against the workflow.
+func TestReadmeShowsThisCode(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile("workflow.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, excerpt, _ := strings.Cut(string(readme), "```go\ntotal")
+	excerpt, _, found := strings.Cut("total"+excerpt, "```")
+	if !found {
+		t.Fatal("the README has no excerpt any more")
+	}
+	for line := range strings.Lines(excerpt) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "//") && !strings.Contains(string(code), "\t"+line+"\n") {
+			t.Errorf("workflow.go has no line %q", line)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (db *database) job(id surreal.RecordID) row {
 // create writes one job and answers with its id.
 func (db *database) create(columns map[string]any) surreal.RecordID {
 	db.tb.Helper()
-	content := map[string]any{"path": "/work", "payload": map[string]any{}}
+	content := map[string]any{"path": "/task", "payload": map[string]any{}}
 	for name, value := range columns {
 		content[name] = value
 	}
@@ -161,7 +161,7 @@ func (db *database) insert(prefix string, n int) error {
 		var rows []map[string]any
 		for i := from; i < min(from+batch, n); i++ {
 			rows = append(rows, map[string]any{
-				"id": surreal.RecordID{Table: "job", ID: fmt.Sprintf("%s_%d", prefix, i)}, "path": "/work", "payload": map[string]any{"n": i},
+				"id": surreal.RecordID{Table: "job", ID: fmt.Sprintf("%s_%d", prefix, i)}, "path": "/task", "payload": map[string]any{"n": i},
 			})
 		}
 		for {

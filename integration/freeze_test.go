@@ -33,7 +33,7 @@ func TestFrozenNodeWritesNothing(t *testing.T) {
 func testFrozen(t *testing.T, timeout time.Duration, answered bool) {
 	db, g := fresh(t), newGate(t)
 	b := newBackend(t, func(c call) (int, any) {
-		if c.Node == "frozen" && c.Path == "/work" {
+		if c.Node == "frozen" && c.Path == "/task" {
 			g.wait(c)
 		}
 		return http.StatusOK, map[string]any{"by": c.Node}

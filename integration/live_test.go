@@ -173,7 +173,7 @@ func deafen(db *database, n *node, r *relay) {
 	db.tb.Helper()
 	written := make(chan error, 1)
 	go func() {
-		written <- db.try("BEGIN; SELECT id FROM job LIMIT 1; SLEEP 1500ms; CREATE job SET path = '/work'; COMMIT", nil)
+		written <- db.try("BEGIN; SELECT id FROM job LIMIT 1; SLEEP 1500ms; CREATE job SET path = '/task'; COMMIT", nil)
 	}()
 	db.exec("SLEEP 200ms", nil)
 	before := n.metric(subscriptions)
@@ -190,7 +190,7 @@ func deafen(db *database, n *node, r *relay) {
 // TestSilentWrites: jobs written in the ways that never notify anybody start by the sweep.
 func TestSilentWrites(t *testing.T) {
 	t.Parallel()
-	const one = "CREATE job SET path = '/work'"
+	const one = "CREATE job SET path = '/task'"
 	for name, write := range map[string]func(t *testing.T, db *database){
 		"after a LET":           func(_ *testing.T, db *database) { db.exec("LET $x = 1; "+one, nil) },
 		"after a SELECT":        func(_ *testing.T, db *database) { db.exec("SELECT * FROM job; BEGIN; "+one+"; COMMIT", nil) },
@@ -222,7 +222,7 @@ func writeInTransaction(t *testing.T, db *database) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := surrealdb.Query[any](ctx, tx, "CREATE job SET path = '/work'", nil); err != nil {
+	if _, err := surrealdb.Query[any](ctx, tx, "CREATE job SET path = '/task'", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := tx.Commit(ctx); err != nil {

@@ -44,7 +44,7 @@ func TestHangingBackendBlocksNoWriter(t *testing.T) {
 	for w := range writers {
 		writing.Go(func() error {
 			for i := range jobs / writers {
-				if err := db.try("CREATE type::record('job', $id) SET path = '/work'", map[string]any{"id": fmt.Sprintf("%d_%d", w, i)}); err != nil {
+				if err := db.try("CREATE type::record('job', $id) SET path = '/task'", map[string]any{"id": fmt.Sprintf("%d_%d", w, i)}); err != nil {
 					return err
 				}
 			}
@@ -81,7 +81,7 @@ func TestBacklog(t *testing.T) {
 		b.reached(i + 1)
 	}
 	for _, c := range b.journal() {
-		if c.Path != "/work" {
+		if c.Path != "/task" {
 			t.Errorf("a job that is not due ran: %+v", c)
 		}
 	}

@@ -155,7 +155,7 @@ func TestRecordUserSeesProgress(t *testing.T) {
 	start(t, "n", db.cfg, b.config())
 	ann, bob := signUp(t, db, "ann"), signUp(t, db, "bob")
 	hers, his := ann.listen("LIVE SELECT * FROM job WHERE assigned_to = $auth"), bob.listen("LIVE SELECT * FROM job")
-	id := ann.create("/work")
+	id := ann.create("/task")
 	seen := ann.until(hers, "pending", "processing")
 	running := ann.rows("SELECT * FROM $id", object{"id": id})
 	g.Open()
@@ -177,7 +177,7 @@ func TestRecordUserSeesProgress(t *testing.T) {
 	if holders := ann.query("SELECT VALUE assignee FROM job WHERE assignee != NONE OR lease_epoch > 0", nil); fmt.Sprint(holders) != "[]" {
 		t.Errorf("a condition tells her %v", holders)
 	}
-	bob.create("/work") // proves that his subscription hears
+	bob.create("/task") // proves that his subscription hears
 	for _, event := range bob.until(his, "success") {
 		if event["id"] == id {
 			t.Errorf("another user heard of her job: %v", event)
@@ -196,7 +196,7 @@ func TestRecordUserChangesNothing(t *testing.T) {
 	db.exec(access, nil)
 	start(t, "n", db.cfg, b.config())
 	ann, bob := signUp(t, db, "ann"), signUp(t, db, "bob")
-	id := ann.create("/work")
+	id := ann.create("/task")
 	db.settled(1)
 	before := db.job(id)
 	sets := []string{
@@ -219,7 +219,7 @@ func TestRecordUserChangesNothing(t *testing.T) {
 		"assigned_to = user:somebody", "assigned_to = NONE", "assigned_to = $auth, created_at = d'2000-01-01T00:00:00Z'",
 		"assigned_to = $auth, errors = [{ code: 1 }]",
 	} {
-		ann.denied("CREATE job SET path = '/work', "+set, nil)
+		ann.denied("CREATE job SET path = '/task', "+set, nil)
 	}
 	for _, call := range []string{
 		"fn::spky::job::settle([{ id: $id, epoch: 1, status: 'failed', retries: 9, wait: 0s, result: 1, error: NONE }])",
@@ -260,7 +260,7 @@ func TestRecordUserLeaseColumnsAtCreate(t *testing.T) {
 		"run_at = time::now() + 1h", "lease_until = time::now() + 1h", "lease_epoch = 9000", "assignee = 'nobody'",
 		"cancel_requested = time::now()", "result = 'mine'", "max_retries = -1", "timeout = 999999999",
 	} {
-		if rows := ann.rows("CREATE job SET path = '/work', assigned_to = $auth, "+set, nil); len(rows) != 1 {
+		if rows := ann.rows("CREATE job SET path = '/task', assigned_to = $auth, "+set, nil); len(rows) != 1 {
 			t.Fatalf("CREATE with %s: %v", set, rows)
 		}
 		db.settled(i + 1)

@@ -45,9 +45,9 @@ func testUpstream(t *testing.T, full bool) {
 	db.exec(string(ddl), nil)
 	definitions := db.definitions()
 	ann := signUp(t, db, "ann")
-	ids := map[string]surreal.RecordID{"before": ann.create("/work")}
+	ids := map[string]surreal.RecordID{"before": ann.create("/task")}
 	start(t, "n", db.cfg, b.config())
-	for name, path := range map[string]string{"plain": "/work", "retried": "/once", "hopeless": "/never"} {
+	for name, path := range map[string]string{"plain": "/task", "retried": "/once", "hopeless": "/never"} {
 		ids[name] = ann.create(path)
 	}
 	ids["cancelled"] = db.create(map[string]any{"assigned_to": surreal.RecordID{Table: "user", ID: "x"}, "path": "/never", "max_retries": 100, "retry_strategy": "exponential"})

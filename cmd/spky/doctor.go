@@ -20,7 +20,8 @@ func newDoctorCommand(p *program) *cobra.Command {
 the database (reachable, version, clock), the platform's schema and who may read
 it, the columns of each outbox table, whether workflows could write their jobs to
 it, nodes and their heartbeats, jobs that wait for nobody, backends that do not
-answer or do not serve the workflows they are declared to have. Nothing is changed.
+answer or do not serve the workflows that they are declared to have. Nothing is
+changed.
 
 The exit code is 1 when anything failed or deserves a warning.`,
 		Example: "  spky doctor\n  spky doctor --json | jq '.checks[] | select(.ok | not)'",

@@ -67,7 +67,8 @@ func TestCancellingARunningJobAbortsItsRequest(t *testing.T) {
 				<-q.Context().Done()
 				gone <- struct{}{}
 			})
-			n := r.start(s.backends(func(b *config.Backend) { b.Timeout = time.Hour }))
+			// The next sweep is an hour away: only the signal can tell the node.
+			n := r.start(s.backends(func(b *config.Backend) { b.Timeout = time.Hour }), func(c *Config) { c.SweepInterval = time.Hour })
 			id := r.job("x", "/x", nil)
 			r.eventually("it runs", func() bool { return len(s.requests()) == 1 })
 			if was, err := r.operator().Cancel(r.ctx, id); err != nil || was != outbox.Processing {

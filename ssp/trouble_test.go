@@ -30,7 +30,14 @@ func TestARowThatCanNotBeClaimedIsLeftAlone(t *testing.T) {
 	for i := range 40 {
 		r.settled(surreal.NewRecordID("job", fmt.Sprint("good", i)), "success")
 	}
-	r.eventually("the bad rows are known as such", func() bool { return strings.Contains(n.log.String(), "can't be claimed") })
+	r.eventually("the bad rows are known as such", func() bool {
+		n.lanes[0].mu.Lock()
+		defer n.lanes[0].mu.Unlock()
+		return len(n.lanes[0].poison) >= 40
+	})
+	if !strings.Contains(n.log.String(), "can't be claimed") {
+		t.Error("the log does not tell of the bad rows")
+	}
 	if got := len(s.requests("/bad")); got > 0 {
 		t.Errorf("%d requests of rows that were never claimed", got)
 	}

@@ -80,7 +80,7 @@ func (r *run) do(ctx context.Context, key stepKey, row *storedStep, opts []Optio
 	switch {
 	case wait != nil:
 		return nil, r.park(*wait)
-	case r.replays(err):
+	case r.replays(err), errors.Is(err, errTold):
 		return nil, r.replay(key)
 	}
 	r.leave()
@@ -216,11 +216,19 @@ func (a *attempts) exhausted() (bool, error) {
 	return true, a.fail(a.step.Attempts[n-1].Error)
 }
 
+// errTold is a step that failed as far as this run can see, but is done in the store: a call whose
+// answer never came, or came too late, has done it. The next run will see what it came to.
+var errTold = errors.New("wf: the store has another outcome of the step")
+
 // fail stores the step as failed for good and answers with its error.
 func (a *attempts) fail(e *protocol.Error) error {
 	a.step.Status, a.step.Error, a.step.RetryAt = protocol.StepErrored, e, nil
-	if err := a.run.commit(protocol.StepWrite{Step: a.step}); err != nil {
+	told, err := a.run.commitNew(protocol.StepWrite{Step: a.step})
+	switch {
+	case err != nil:
 		return err
+	case !told:
+		return errTold
 	}
 	return loaded(a.step.Name, e)
 }

@@ -24,7 +24,12 @@ type result struct {
 // goes on all the same, but looks at once whether the instance is still its own: a terminated one's
 // job is aborted that way.
 func (e *Engine) pass(caller context.Context, def definition, binding, id, job string, timeout time.Duration) (result, error) {
-	got, err := e.store.Acquire(caller, id, binding, job, newToken())
+	token := newToken()
+	within, cancel := context.WithTimeout(caller, protocol.LeaseTTL)
+	defer cancel()
+	got, err := persist(within, func(ctx context.Context) (protocol.Acquired, error) {
+		return e.store.Acquire(ctx, id, binding, job, token) // again with the same token, should the answer be lost
+	})
 	if err != nil {
 		return result{}, err
 	}

@@ -18,6 +18,9 @@ import (
 // most 1 MiB. It runs inside a transaction already, so it must not begin, commit or cancel one.
 // Values go into vars, whose names must not start with spky_. A THROW, or any other failure, undoes
 // the whole and fails the attempt.
+//
+// Mind that SurrealDB 3.0 leaves the id out where a transaction selects a row that it has written
+// itself: take ids from what the write returns.
 func Query[T any](ctx context.Context, s *Step, name, surql string, vars map[string]any, opts ...Option) (T, error) {
 	key, row := s.run.identify(protocol.KindDo, name)
 	value, err := s.run.query(ctx, key, row, surql, vars, opts)
@@ -49,11 +52,14 @@ func (r *run) query(ctx context.Context, key stepKey, row *storedStep, surql str
 		step.Attempts = append([]protocol.Attempt(nil), a.step.Attempts...)
 		step.Attempts[len(step.Attempts)-1].EndedAt = &ended
 		w := protocol.StepWrite{Instance: r.instance.ID, Fence: r.instance.Fence, Step: step, Done: true}
-		ack, value, err := db.query(ctx, w, surql, vars)
+		own, err := persist(ctx, func(ctx context.Context) (committedValue, error) {
+			ack, value, err := db.query(ctx, w, surql, vars)
+			return committedValue{value: value, ack: ack}, err
+		})
 		if err != nil {
 			return nil, err
 		}
-		return committedValue{value: value, ack: ack}, nil
+		return own, nil
 	})
 }
 
@@ -134,6 +140,8 @@ func checkBlock(surql string, vars map[string]any) error {
 		switch strings.ToUpper(word) {
 		case "BEGIN", "COMMIT", "CANCEL", "USE":
 			return fmt.Errorf("%w: %s ends or changes the transaction that it runs in", ErrBlock, strings.ToUpper(word))
+		case "FUNCTION":
+			return fmt.Errorf("%w: a function may hold a script, whose braces and texts follow other rules", ErrBlock)
 		}
 	}
 	return nil
@@ -169,30 +177,42 @@ func codeOf(surql string) (string, error) {
 func skip(rest string) (int, error) {
 	switch {
 	case rest[0] == '#', strings.HasPrefix(rest, "--"), strings.HasPrefix(rest, "//"):
-		if i := strings.IndexByte(rest, '\n'); i >= 0 {
-			return i + 1, nil
-		}
-		return len(rest), nil
+		return comment(rest)
 	case strings.HasPrefix(rest, "/*"):
 		return until(rest, "/*", "*/")
 	case rest[0] == '/':
 		if regexpLike(rest) {
-			return 0, fmt.Errorf("%w: it may hold a regular expression between slashes, which can't be told from a division; bind the expression as a variable", ErrBlock)
+			return 0, fmt.Errorf("%w: it may hold a regular expression between slashes, which can't be told from a division; bind the expression as a variable, and begin comments after a division with --", ErrBlock)
 		}
 		return 0, nil
 	case strings.HasPrefix(rest, "⟨"):
-		return until(rest, "⟨", "⟩")
+		n, err := until(rest, "⟨", "⟩")
+		if err == nil && strings.Contains(rest[:n], `\`) {
+			err = fmt.Errorf("%w: a name in ⟨⟩ has a backslash, which not all servers read alike", ErrBlock)
+		}
+		return n, err
 	case rest[0] == '-':
 		return 0, nil
 	}
 	return quoted(rest)
 }
 
-// regexpLike says whether a slash could open a regular expression: a second one follows on its line.
-func regexpLike(rest string) bool {
-	line, _, _ := strings.Cut(rest[1:], "\n")
-	return strings.Contains(line, "/")
+// comment is the length of the comment that rest starts with. Besides a line feed, the database knows
+// other ends of a line, which an editor does not show.
+func comment(rest string) (int, error) {
+	line, _, found := strings.Cut(rest, "\n")
+	if strings.ContainsAny(strings.TrimSuffix(line, "\r"), "\r\u0085\u2028\u2029") {
+		return 0, fmt.Errorf("%w: a comment holds a character that ends lines but does not look like it", ErrBlock)
+	}
+	if found {
+		return len(line) + 1, nil
+	}
+	return len(line), nil
 }
+
+// regexpLike says whether a slash could open a regular expression: a second one follows, on whatever
+// line.
+func regexpLike(rest string) bool { return strings.Contains(rest[1:], "/") }
 
 func until(rest, open, end string) (int, error) {
 	i := strings.Index(rest[len(open):], end)

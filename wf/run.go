@@ -243,10 +243,15 @@ func (r *run) heard(ack protocol.Ack) error {
 func (r *run) write(do func(context.Context) (protocol.Ack, error)) (protocol.Ack, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), protocol.LeaseTTL)
 	defer cancel()
+	return persist(ctx, do)
+}
+
+// persist calls the store again and again while it is not reached, until ctx ends.
+func persist[T any](ctx context.Context, do func(context.Context) (T, error)) (T, error) {
 	for {
-		ack, err := do(ctx)
+		answer, err := do(ctx)
 		if err == nil || ctx.Err() != nil || !unreachable(err) {
-			return ack, err
+			return answer, err
 		}
 		timer := time.NewTimer(retryPause)
 		select {
@@ -260,19 +265,25 @@ func (r *run) write(do func(context.Context) (protocol.Ack, error)) (protocol.Ac
 // commit writes a step that is done, unless the run is over. One that only hands its instance over has
 // it still: what is done is stored.
 func (r *run) commit(w protocol.StepWrite) error {
+	_, err := r.commitNew(w)
+	return err
+}
+
+// commitNew is commit, and says whether the store did not know before that the step is done.
+func (r *run) commitNew(w protocol.StepWrite) (bool, error) {
 	r.mu.Lock()
 	over := r.over && r.end != endSuspended && r.end != endShutdown
 	r.mu.Unlock()
 	if over {
-		return errOver
+		return false, errOver
 	}
 	w.Instance, w.Fence, w.Done = r.instance.ID, r.instance.Fence, true
 	ack, err := r.write(func(ctx context.Context) (protocol.Ack, error) { return r.store.Commit(ctx, w) })
 	if err != nil {
 		r.stop(endLost, fmt.Errorf("%w: %w", errLost, err))
-		return fmt.Errorf("store step %q: %w", w.Step.Name, errors.Join(errOver, err))
+		return false, fmt.Errorf("store step %q: %w", w.Step.Name, errors.Join(errOver, err))
 	}
-	return r.committed(ack)
+	return !ack.Repeated, r.committed(ack)
 }
 
 // committed takes the answer to a commit.

@@ -178,7 +178,7 @@ func (s *Store) put(w protocol.StepWrite) (protocol.Ack, error) {
 		i.steps[key] = row
 		i.consume(w.Event)
 	}
-	return protocol.Ack{OK: true, Pause: i.PauseRequested != nil}, nil
+	return protocol.Ack{OK: true, Pause: i.PauseRequested != nil, Repeated: repeated}, nil
 }
 
 // Renew is fn::spky::wf::renew.

@@ -130,6 +130,8 @@ type Ack struct {
 	OK bool `json:"ok"`
 	// Pause asks the run to start no further step.
 	Pause bool `json:"pause"`
+	// Repeated is true where the step was finished before: its row stays what it was.
+	Repeated bool `json:"repeated"`
 }
 
 // A StepWrite writes a step's row.

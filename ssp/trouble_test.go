@@ -166,3 +166,39 @@ func TestARowWhoseTimeContradictsItsStateIsMended(t *testing.T) {
 		t.Errorf("a finished job ran: %+v", got)
 	}
 }
+
+// TestLongIDsCloseNoCircuit has ids that are as long as a small server's headers may be, as an end user
+// could choose them, beside good jobs of the same backend.
+func TestLongIDsCloseNoCircuit(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s := serve(t, nil)
+	n := r.start(s.backends())
+	var long []surreal.RecordID
+	for i := range 6 {
+		long = append(long, r.job(strings.Repeat("ä`", 10<<10)+fmt.Sprint(i), "/long", nil))
+	}
+	for _, id := range append(long, r.job("good", "/good", nil)) {
+		r.settled(id, "success")
+	}
+	if strings.Contains(n.log.String(), "circuit open") {
+		t.Error("ids that a user chose opened the backend's circuit")
+	}
+}
+
+// TestApplyingTheTablesFileAgainDisturbsNothing does what a migration does while a node runs, with jobs
+// on their way.
+func TestApplyingTheTablesFileAgainDisturbsNothing(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s, g := held(t)
+	n := r.start(s.backends(), func(c *Config) { c.SweepInterval = time.Second })
+	running, delayed := r.job("running", "/x", nil), r.job("delayed", "/x", map[string]any{"delay": 1000})
+	r.eventually("a job is on its way", func() bool { return g.inside.Load() == 1 })
+	r.outbox("job")
+	g.release()
+	r.settled(running, "success")
+	r.settled(delayed, "success")
+	r.settled(r.job("after", "/x", nil), "success")
+	r.eventually("the node listens", func() bool { return n.metric("spky_live_up") == 1 })
+}

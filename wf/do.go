@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"sp00ky.cloud/spky/wf/internal/protocol"
@@ -304,13 +305,20 @@ func (a *attempts) call(ctx context.Context, fn function) (any, error) {
 	unhook := context.AfterFunc(r.ctx, cancel)
 	defer unhook()
 	ctx = context.WithValue(ctx, stepContext{}, stepInfo{log: r.log, name: a.step.Name, attempt: len(a.step.Attempts)})
-	return guard(ctx, slow, a.hooked(fn))
+	return guard(ctx, slow, a.snapshot().hooked(fn))
+}
+
+// snapshot is the attempt under way, for its function: that may outlive the attempt and must not see
+// the next.
+func (a *attempts) snapshot() *attempts {
+	now := *a
+	now.step.Attempts = slices.Clone(a.step.Attempts)
+	return &now
 }
 
 // beginLater writes the step's row when the attempt takes its time. stop waits for a write under way.
 func (a *attempts) beginLater() (stop func()) {
-	row := a.step
-	row.Attempts = append([]protocol.Attempt(nil), a.step.Attempts...)
+	row := a.snapshot().step
 	written := make(chan struct{})
 	timer := time.AfterFunc(beginAfter, func() {
 		defer close(written)

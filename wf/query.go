@@ -49,7 +49,6 @@ func (r *run) query(ctx context.Context, key stepKey, row *storedStep, surql str
 		ended := r.now()
 		step := a.step
 		step.Status = protocol.StepComplete
-		step.Attempts = append([]protocol.Attempt(nil), a.step.Attempts...)
 		step.Attempts[len(step.Attempts)-1].EndedAt = &ended
 		w := protocol.StepWrite{Instance: r.instance.ID, Fence: r.instance.Fence, Step: step, Done: true}
 		own, err := persist(ctx, func(ctx context.Context) (committedValue, error) {

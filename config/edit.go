@@ -116,6 +116,20 @@ func AddAPI(src []byte, o AddAPIOptions) ([]byte, error) {
 	return nil, errors.New("add api: the file is written in a way that cannot be extended safely; add the app by hand")
 }
 
+// tableUser names the app whose outbox a table is, or "".
+func tableUser(apps *yaml.Node, table string) string {
+	for i := 0; i+1 < len(apps.Content); i += 2 {
+		method := child(apps.Content[i+1], "method")
+		if method == nil {
+			continue
+		}
+		if t := child(method, "table"); t != nil && t.Value == table {
+			return apps.Content[i].Value
+		}
+	}
+	return ""
+}
+
 // editor inserts one app into the text of a file.
 type editor struct {
 	src  []byte
@@ -148,6 +162,8 @@ func (e *editor) candidates() ([][]byte, error) {
 		return nil, fmt.Errorf("apps is %s, not a mapping", describe(apps))
 	case child(apps, e.app.Name) != nil:
 		return nil, fmt.Errorf("apps.%s: %w", e.app.Name, ErrAppExists)
+	case tableUser(apps, e.app.Table) != "":
+		return nil, fmt.Errorf("table %s belongs to apps.%s already, and a table has one backend; choose another with --table", e.app.Table, tableUser(apps, e.app.Table))
 	case len(apps.Content) == 0 && !inFlow:
 		return append(e.underKey(key, "{}"), e.intoFlow(apps, e.flowApp())...), nil
 	case apps.Style&yaml.FlowStyle != 0:

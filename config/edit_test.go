@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -177,6 +178,17 @@ func insertedOnce(tb testing.TB, name, before, after string) {
 	}
 }
 
+func TestAddAPIRefusesATableThatIsTaken(t *testing.T) {
+	t.Parallel()
+	first, err := config.AddAPI(nil, config.AddAPIOptions{Name: "mail", Spec: "spec.yml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.AddAPI(first, config.AddAPIOptions{Name: "other", Spec: "spec.yml"}); err == nil || !strings.Contains(err.Error(), "apps.mail") {
+		t.Errorf("the default table twice: %v", err)
+	}
+}
+
 // TestAddAPITwice adds any number of apps with any options: each is there, and
 // the file still parses.
 func TestAddAPITwice(t *testing.T) {
@@ -187,8 +199,8 @@ func TestAddAPITwice(t *testing.T) {
 		name := text.Filter(func(s string) bool { return s != "w" })
 		names := rapid.SliceOfNDistinct(name, 1, 4, func(s string) string { return s }).Draw(t, "names")
 		file := []byte(src)
-		for _, name := range names {
-			o := config.AddAPIOptions{Name: name, Spec: text.Draw(t, "spec"), SchemaPath: text.Draw(t, "schema"), AuthToken: text.Draw(t, "token")}
+		for i, name := range names {
+			o := config.AddAPIOptions{Name: name, Table: fmt.Sprintf("job_%d", i), Spec: text.Draw(t, "spec"), SchemaPath: text.Draw(t, "schema"), AuthToken: text.Draw(t, "token")}
 			next, err := config.AddAPI(file, o)
 			if err != nil {
 				t.Fatalf("%q to %q: %v", name, file, err)

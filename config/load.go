@@ -125,7 +125,7 @@ func (l *loader) read() *yaml.Node {
 	case errors.Is(err, fs.ErrNotExist) && l.opts.AllowMissing:
 		return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1, Column: 1}
 	case errors.Is(err, fs.ErrNotExist):
-		l.d.fault(at, "there is no such file", "create it with `spky init` or `spky add api`, or name another one with --config")
+		l.d.fault(at, "there is no such file", "create it with `spky add api`, or name another one with --config")
 	case errors.Is(err, errTooLarge):
 		l.d.fault(at, "found more than 1 MiB, allowed: at most 1 MiB", "move schedules and workflows into files of their own, and data out of the configuration")
 	case err != nil:

@@ -96,7 +96,7 @@ func (d *decoder) parse(src *source, content []byte) *yaml.Node {
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		d.warn(at, "the file is empty", "add an `apps:` section, or run `spky init`")
+		d.warn(at, "the file is empty", "add an `apps:` section, or run `spky add api`")
 		return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1, Column: 1}
 	case err != nil:
 		d.syntaxFault(src, content, err)
@@ -119,7 +119,7 @@ func (d *decoder) parse(src *source, content []byte) *yaml.Node {
 	}
 	switch {
 	case isNull(root):
-		d.warn(at, "the file is empty", "add an `apps:` section, or run `spky init`")
+		d.warn(at, "the file is empty", "add an `apps:` section, or run `spky add api`")
 		return &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1, Column: 1}
 	case root.Kind != yaml.MappingNode:
 		d.fault(at, "found "+describe(root)+" at the top, allowed: a mapping of keys to values", "start the file with a key such as `apps:`")

@@ -37,7 +37,7 @@ func (l *lane) dispatch(ctx context.Context, job outbox.Job) verdict {
 	if err != nil {
 		return judgeError(fmt.Errorf("read the answer's body: %w", err), context.Cause(ctx))
 	}
-	v.reason = l.hush(v.reason)
+	v.reason, v.result = l.hush(v.reason), l.hushValue(v.result)
 	return v
 }
 
@@ -49,6 +49,23 @@ func (l *lane) hush(text string) string {
 		return text
 	}
 	return strings.ReplaceAll(text, token, "***")
+}
+
+// hushValue is hush for every text in a result: users may read it.
+func (l *lane) hushValue(value any) any {
+	switch v := value.(type) {
+	case string:
+		return l.hush(v)
+	case []any:
+		for i := range v {
+			v[i] = l.hushValue(v[i])
+		}
+	case map[string]any:
+		for key, one := range v {
+			v[key] = l.hushValue(one)
+		}
+	}
+	return value
 }
 
 // minToken is the length in bytes below which a token is as good as none, and part of any text.

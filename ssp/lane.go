@@ -43,6 +43,7 @@ type lane struct {
 	feed    *feed
 	settler *settler
 	pace    pace
+	refusal refusal
 	log     *slog.Logger
 	metrics *laneMetrics
 
@@ -226,6 +227,11 @@ func (l *lane) claim(ctx context.Context, hints []*hint) {
 	defer cancel()
 	jobs, refused, err := l.table.Claim(call, l.node.cfg.ID, ids)
 	l.pace.count(0, len(jobs))
+	if len(jobs) > 0 {
+		l.noteWrite(nil)
+	} else if len(refused) > 0 {
+		l.noteWrite(refused[0].Err)
+	}
 	for _, job := range jobs {
 		l.launch(job)
 	}
@@ -273,6 +279,9 @@ func (l *lane) again(h *hint) {
 	now := l.node.clock.now()
 	if now.Sub(h.runAt) > unclaimable {
 		l.poison[h.key] = poison{runAt: h.runAt, until: time.Now().Add(quarantine)}
+		if l.node.noise.once("unclaimable " + l.backend.Table) {
+			l.log.Warn("a job is listed as due and was not claimed; perhaps another node took it, else its id can't be written as it was read", "job", cut(h.key, 200))
+		}
 		return
 	}
 	if h.looked || now.Sub(h.runAt) > secondLook {

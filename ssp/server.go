@@ -95,6 +95,9 @@ func (n *Node) troubles() []string {
 		if !l.feed.hears() {
 			found = append(found, "no live feed of table "+l.backend.Table+"; jobs start by the sweep")
 		}
+		if err := l.refusal.standing(); err != nil {
+			found = append(found, "table "+l.backend.Table+" refuses the runner's writes: "+cut(err.Error(), 300))
+		}
 		if !l.swept.Load() {
 			found = append(found, "table "+l.backend.Table+" has not been looked through yet")
 		}

@@ -13,6 +13,10 @@ const (
 	settleBatch = 64
 	// settleBacklog is how many unwritten outcomes stop a lane's claims.
 	settleBacklog = 512
+	// An outcome that the table refuses is tried this often, so far apart: what refuses it may be a
+	// passing thing, and a job whose outcome is dropped runs again.
+	refusedTries = 8
+	refusedPause = time.Second
 )
 
 // A settlement is an outcome on its way into the database.
@@ -20,6 +24,7 @@ type settlement struct {
 	key     string
 	attempt int
 	outcome outbox.Outcome
+	refused int // how often the table has refused it
 }
 
 // A settler writes a lane's outcomes, as many at a time as have gathered. An outcome is given up
@@ -30,6 +35,8 @@ type settler struct {
 
 	mu      sync.Mutex
 	waiting []settlement
+	refused []settlement // to be tried again at retryAt
+	retryAt time.Time
 	writing int
 	closed  bool
 }
@@ -77,18 +84,49 @@ func (s *settler) run(ctx context.Context) {
 		case closed:
 			return
 		default:
+			timer := time.NewTimer(s.pause())
 			select {
 			case <-ctx.Done():
-				return
 			case <-s.wake:
+			case <-timer.C:
+			}
+			timer.Stop()
+			if ctx.Err() != nil {
+				return
 			}
 		}
 	}
 }
 
+// pause is how long nothing needs to be written.
+func (s *settler) pause() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.refused) == 0 {
+		return time.Hour
+	}
+	return max(time.Until(s.retryAt), time.Millisecond)
+}
+
+// again keeps an outcome that was refused for another try; false where it has had them all, or
+// nobody will be there.
+func (s *settler) again(one settlement) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one.refused++; one.refused >= refusedTries || s.closed {
+		return false
+	}
+	s.refused = append(s.refused, one)
+	s.retryAt = time.Now().Add(refusedPause)
+	return true
+}
+
 func (s *settler) gather() ([]settlement, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed || !time.Now().Before(s.retryAt) {
+		s.waiting, s.refused = append(s.waiting, s.refused...), nil
+	}
 	n := min(len(s.waiting), settleBatch)
 	batch := s.waiting[:n:n]
 	s.waiting = s.waiting[n:]
@@ -125,7 +163,12 @@ func (s *settler) judge(one settlement, found outbox.Settled) {
 	case found.Written && found.Err != nil:
 		log.Error("the table refused the job's result or error entry; the state was stored without it", "status", found.Status, "error", found.Err)
 	case found.Err != nil:
-		log.Error("the table refused the job's new state; it will be tried again when its lease ends", "error", found.Err)
+		s.lane.noteWrite(found.Err)
+		if s.again(one) {
+			log.Warn("the table refused the job's new state; it will be written again", "error", found.Err)
+			return
+		}
+		log.Error("the table refused the job's new state for good; the job runs again when its lease ends", "error", found.Err)
 	case !found.Written:
 		log.Warn("lease lost: the job was taken away meanwhile, its outcome is dropped", "found", found.Status)
 	}
@@ -133,6 +176,7 @@ func (s *settler) judge(one settlement, found outbox.Settled) {
 		one.outcome.Status = outbox.Cancelled // somebody asked for it while the attempt was failing
 	}
 	if found.Written {
+		s.lane.noteWrite(nil)
 		if one.outcome.Status == outbox.Pending {
 			again = s.lane.node.clock.now().Add(one.outcome.Wait)
 		}

@@ -161,6 +161,9 @@ func (l *lane) unannounced(rows []outbox.Due, now time.Time) (outbox.Due, bool) 
 	for _, row := range rows {
 		key := surreal.FormatID(row.ID)
 		_, flying := l.flights[key]
+		if _, poisoned := l.poison[key]; poisoned {
+			continue // proves nothing, and would be chosen again and again
+		}
 		if row.Status == outbox.Pending && !flying && !l.queue.has(key) && row.RunAt.After(registered) && now.Sub(row.RunAt) > announceGrace {
 			return row, true
 		}
@@ -191,6 +194,7 @@ func (l *lane) sweepHeld(ctx context.Context, now time.Time) error {
 		l.metrics.reaped(len(reaped))
 	}
 	for _, r := range refused {
+		l.noteWrite(r.Err)
 		l.log.Error("a job of a node that is gone can't be taken over", "job", surreal.FormatID(r.ID), "error", r.Err)
 	}
 	return err

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,9 +79,29 @@ func readyToRun(cfg *config.Config) error {
 	return nil
 }
 
+// nodeName is what SPKY_SSP_ID may be.
+var nodeName = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,80}$`)
+
+// processID makes a node's configured name the id of this process. Two processes
+// of one id would give away each other's jobs, and a name that is set in a
+// container's environment is shared by all its replicas.
+func processID(name string) (string, error) {
+	switch {
+	case name == "":
+		return "", nil // the node makes one up
+	case !nodeName.MatchString(name):
+		return "", hint.Wrap(fmt.Errorf("run: SPKY_SSP_ID is %q", name), "allowed: 1 to 80 letters, digits and . _ : -")
+	}
+	return name + "-" + strings.ToLower(rand.Text()[:8]), nil
+}
+
 func newNode(cfg *config.Config, log *slog.Logger) (*ssp.Node, error) {
+	id, err := processID(cfg.NodeID)
+	if err != nil {
+		return nil, err
+	}
 	return ssp.New(ssp.Config{
-		DB: database(cfg), Backends: cfg.Runnable(), ID: cfg.NodeID, Listen: cfg.Listen,
+		DB: database(cfg), Backends: cfg.Runnable(), ID: id, Listen: cfg.Listen,
 		AuthSecret: cfg.AuthSecret.Reveal(), ShutdownGrace: cfg.ShutdownGrace,
 		Version: buildVersion().Version, Logger: log,
 	})

@@ -11,12 +11,12 @@ import (
 // errInterrupted is the cause of a context that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
-// runInterruptibly runs a command line that the first SIGINT or SIGTERM asks to
-// end, and that the second ends at once.
+// runInterruptibly runs a command line that the first SIGINT, SIGTERM or SIGHUP
+// asks to end, and that the second ends at once.
 func (p *program) runInterruptibly(args []string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	done := make(chan struct{})
 	watched := make(chan struct{})
 	go func() {

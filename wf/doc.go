@@ -1,6 +1,6 @@
 // Package wf runs durable workflows in a Go backend: ordinary code, made of steps whose results are
 // stored in SurrealDB. After a crash, a deploy or a month of sleep the code runs again from the top, and
-// steps that are done return what they returned before. docs/workflows-go.md is the guide,
+// steps that are done return what they returned before. docs/workflows.md is the guide,
 // docs/protocol.md what is written to the database, and package wftest runs workflows in unit tests.
 //
 // # Life of an instance

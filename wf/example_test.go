@@ -15,7 +15,7 @@ import (
 	"sp00ky.cloud/spky/wf/wftest"
 )
 
-// The code of docs/workflows-go.md; a test holds the two against each other.
+// The code of docs/workflows.md; a test holds the two against each other.
 
 type Params struct {
 	Document string `json:"document"`

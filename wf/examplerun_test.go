@@ -58,7 +58,7 @@ func poll(ctx context.Context, ev wf.Event[Params], s *wf.Step) (any, error) {
 // each block has to be there, line by line.
 func TestGuide(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../docs/workflows-go.md")
+	guide, err := os.ReadFile("../docs/workflows.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -217,8 +217,13 @@ func (b *jobsBench) measureNode(ctx context.Context, node *ssp.Node) error {
 	for _, part := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"warm-up", b.warmUp}, {"latency", b.latency}, {"idle", func(ctx context.Context) error { return b.idle(ctx, node) }},
-		{"throughput", b.throughput}, {"drain", b.drain}} {
+	}{
+		{"warm-up", b.warmUp},
+		{"latency", b.latency},
+		{"idle", func(ctx context.Context) error { return b.idle(ctx, node) }},
+		{"throughput", b.throughput},
+		{"drain", b.drain},
+	} {
 		b.say(part.name)
 		if err := part.do(ctx); err != nil {
 			return fmt.Errorf("measure %s: %w", part.name, err)

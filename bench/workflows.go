@@ -88,8 +88,10 @@ func (o WorkflowOptions) with(ctx context.Context, measure func(context.Context,
 	if err != nil {
 		return err
 	}
-	b := &workflowBench{WorkflowOptions: o, client: client, table: "spky_bench_" + strings.ToLower(rand.Text()[:8]),
-		ended: map[string]chan time.Time{}, resumed: map[string]chan time.Time{}}
+	b := &workflowBench{
+		WorkflowOptions: o, client: client, table: "spky_bench_" + strings.ToLower(rand.Text()[:8]),
+		ended: map[string]chan time.Time{}, resumed: map[string]chan time.Time{},
+	}
 	err = b.run(ctx, measure)
 	return errors.Join(err, hangUp())
 }
@@ -247,7 +249,8 @@ func (b *workflowBench) callBare(ctx context.Context, call string, vars map[stri
 func (b *workflowBench) bare(ctx context.Context, steps int) error {
 	id := rand.Text()
 	vars := map[string]any{"id": id, "ttl": surreal.Duration(15 * time.Second), "new": map[string]any{
-		"id": id, "binding": "BENCH", "params": work{Steps: steps}, "owner": surreal.None, "backend": b.table + "_bare", "job_table": b.table + "_bare", "version": surreal.None}}
+		"id": id, "binding": "BENCH", "params": work{Steps: steps}, "owner": surreal.None, "backend": b.table + "_bare", "job_table": b.table + "_bare", "version": surreal.None,
+	}}
 	if err := b.callBare(ctx, "create($new)", vars); err != nil {
 		return err
 	}
@@ -264,9 +267,11 @@ func (b *workflowBench) bare(ctx context.Context, steps int) error {
 
 func (b *workflowBench) bareCommit(ctx context.Context, id string, i int) error {
 	now := time.Now()
-	step := map[string]any{"seq": i + 1, "kind": "do", "name": "step", "occurrence": i + 1, "status": "complete",
+	step := map[string]any{
+		"seq": i + 1, "kind": "do", "name": "step", "occurrence": i + 1, "status": "complete",
 		"attempts": []any{map[string]any{"started_at": now, "ended_at": now}}, "output": i, "started_at": now,
-		"config": map[string]any{"timeout": 600000, "retries": map[string]any{"limit": 5, "delay": 10000, "backoff": "exponential"}}}
+		"config": map[string]any{"timeout": 600000, "retries": map[string]any{"limit": 5, "delay": 10000, "backoff": "exponential"}},
+	}
 	op := map[string]any{"id": id, "fence": 1, "ttl": surreal.Duration(15 * time.Second), "event": surreal.None, "step": step}
 	return b.callBare(ctx, "commit_step($op)", map[string]any{"op": op})
 }

@@ -87,8 +87,10 @@ type request struct {
 // dial opens a connection that ends with the test.
 func dial(tb testing.TB, endpoint string) *client {
 	tb.Helper()
-	c := &client{tb: tb, ws: dialSocket(tb, endpoint), waiting: map[string]chan reply{}, notes: make(chan notification, 1024),
-		ended: make(chan struct{})}
+	c := &client{
+		tb: tb, ws: dialSocket(tb, endpoint), waiting: map[string]chan reply{}, notes: make(chan notification, 1024),
+		ended: make(chan struct{}),
+	}
 	go c.read()
 	tb.Cleanup(func() {
 		c.ws.Close()

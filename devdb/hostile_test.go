@@ -229,8 +229,10 @@ func TestDamagedFrames(t *testing.T) {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
 	rnd := rand.New(rand.NewChaCha8(key))
-	good, err := cbor.Marshal(request{ID: "x", Method: "query", Session: uuid{}, Txn: uuid{},
-		Params: []any{"RETURN $v", map[string]any{"v": []any{1, "two", 3.0, cbor.Tag{Number: 8, Content: []any{"t", 1}}}}}})
+	good, err := cbor.Marshal(request{
+		ID: "x", Method: "query", Session: uuid{}, Txn: uuid{},
+		Params: []any{"RETURN $v", map[string]any{"v": []any{1, "two", 3.0, cbor.Tag{Number: 8, Content: []any{"t", 1}}}}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,11 +67,13 @@ func TestHTTPStatus(t *testing.T) {
 func TestHTTPSQL(t *testing.T) {
 	t.Parallel()
 	target := devdbtest.Fresh(t)
-	call := httpCall{method: "POST", path: "/sql?name=ann", user: target.User, password: target.Password,
+	call := httpCall{
+		method: "POST", path: "/sql?name=ann", user: target.User, password: target.Password,
 		header: map[string]string{"surreal-ns": target.Namespace, "surreal-db": target.Database, "Accept": "application/json"},
 		body: `CREATE t:1 SET at = d'2024-01-02T03:04:05.5Z', for = 1h30m, by = u'018e3a5e-0000-7000-8000-000000000001',
 			of = 't:⟨a b⟩', ref = t:⟨a b⟩, none = NONE, null = NULL, n = 1.5, dec = 1.25dec, name = $name, list = [1, 'x'];
-			SELECT * FROM t; THROW 'no'`}
+			SELECT * FROM t; THROW 'no'`,
+	}
 	status, body := call.do(t, target)
 	if status != 200 {
 		t.Fatalf("%d %s", status, body)
@@ -86,8 +88,10 @@ func TestHTTPSQL(t *testing.T) {
 	if len(rows) != 3 || rows[0].Status != "OK" || rows[2].Status != "ERR" || rows[2].Result != "An error occurred: no" {
 		t.Fatalf("got %s", body)
 	}
-	want := map[string]any{"id": "t:1", "at": "2024-01-02T03:04:05.5Z", "for": "1h30m", "by": "018e3a5e-0000-7000-8000-000000000001",
-		"of": "t:⟨a b⟩", "ref": "t:`a b`", "null": nil, "n": 1.5, "dec": "1.25", "name": "ann", "list": []any{1.0, "x"}}
+	want := map[string]any{
+		"id": "t:1", "at": "2024-01-02T03:04:05.5Z", "for": "1h30m", "by": "018e3a5e-0000-7000-8000-000000000001",
+		"of": "t:⟨a b⟩", "ref": "t:`a b`", "null": nil, "n": 1.5, "dec": "1.25", "name": "ann", "list": []any{1.0, "x"},
+	}
 	if got := rows[1].Result.([]any)[0]; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
@@ -144,8 +148,10 @@ func rpcOverHTTP(t *testing.T, target devdbtest.Target, call httpCall, req reque
 func TestHTTPRPC(t *testing.T) {
 	t.Parallel()
 	target := devdbtest.Fresh(t)
-	result, err := rpcOverHTTP(t, target, httpCall{}, request{ID: "x", Method: "signin",
-		Params: []any{map[string]any{"user": target.User, "pass": target.Password}}})
+	result, err := rpcOverHTTP(t, target, httpCall{}, request{
+		ID: "x", Method: "signin",
+		Params: []any{map[string]any{"user": target.User, "pass": target.Password}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +159,10 @@ func TestHTTPRPC(t *testing.T) {
 	if err := cbor.Unmarshal(result, &token); err != nil {
 		t.Fatal(err)
 	}
-	bearer := httpCall{header: map[string]string{"Authorization": "Bearer " + token,
-		"surreal-ns": target.Namespace, "surreal-db": target.Database}}
+	bearer := httpCall{header: map[string]string{
+		"Authorization": "Bearer " + token,
+		"surreal-ns":    target.Namespace, "surreal-db": target.Database,
+	}}
 	result, err = rpcOverHTTP(t, target, bearer, request{ID: 1, Method: "query", Params: []any{"RETURN $session.db"}})
 	var rows []row
 	if err != nil || cbor.Unmarshal(result, &rows) != nil || string(rows[0].Result) != string(marshal(t, target.Database)) {

@@ -16,8 +16,10 @@ import (
 func blockDB(t *testing.T) *surreal.Client {
 	t.Helper()
 	target := devdbtest.Fresh(t)
-	db, hangUp, err := surreal.Connect(t.Context(), surreal.Config{Endpoint: target.Endpoint, Namespace: target.Namespace,
-		Database: target.Database, Username: target.User, Password: target.Password})
+	db, hangUp, err := surreal.Connect(t.Context(), surreal.Config{
+		Endpoint: target.Endpoint, Namespace: target.Namespace,
+		Database: target.Database, Username: target.User, Password: target.Password,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,8 +98,10 @@ func TestBlocks(t *testing.T) {
 func TestBlocksThatPassCannotEscape(t *testing.T) {
 	t.Parallel()
 	db := blockDB(t)
-	noise := []string{"'", `"`, "`", "⟨", "⟩", "#", "--", "//", "/*", "*/", "/", `\`, "\n", "\r", "\r\n", "\u2028", "\u2029", "\u0085", "\v", "\x00", " ", "a", "1", ";",
-		"RETURN 1", "RETURN", "=", "+", "r'", `s"`, "d'", "u'", "b'", "f'", "{", "}", "(", ")", "[", "]", "<regex>", "function() {", "\\u{7d}", "%%", "|", "||", "⟨⟩", "“", "´"}
+	noise := []string{
+		"'", `"`, "`", "⟨", "⟩", "#", "--", "//", "/*", "*/", "/", `\`, "\n", "\r", "\r\n", "\u2028", "\u2029", "\u0085", "\v", "\x00", " ", "a", "1", ";",
+		"RETURN 1", "RETURN", "=", "+", "r'", `s"`, "d'", "u'", "b'", "f'", "{", "}", "(", ")", "[", "]", "<regex>", "function() {", "\\u{7d}", "%%", "|", "||", "⟨⟩", "“", "´",
+	}
 	escapes := []string{
 		"\n})(); COMMIT; CREATE leak; BEGIN; LET $x = (|| {\n", "})(); COMMIT; CREATE leak; BEGIN; LET $x = (|| {", "; })(); CREATE leak; COMMIT; BEGIN; LET $x = (|| { RETURN 1", "}",
 	}

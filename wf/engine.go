@@ -78,8 +78,10 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Logger = slog.Default()
 	}
 	life, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	e := &Engine{cfg: cfg, log: cfg.Logger, db: cfg.DB, store: cfg.kit.Store, definitions: map[string]definition{},
-		life: life, end: end, hangUp: func() error { return nil }}
+	e := &Engine{
+		cfg: cfg, log: cfg.Logger, db: cfg.DB, store: cfg.kit.Store, definitions: map[string]definition{},
+		life: life, end: end, hangUp: func() error { return nil },
+	}
 	if e.store != nil {
 		return e, nil
 	}

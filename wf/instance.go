@@ -139,8 +139,10 @@ func (w *Workflow[P]) newRow(params P, opts []CreateOption) (map[string]any, err
 		return nil, err
 	}
 	cfg := w.engine.cfg
-	return map[string]any{"id": o.id, "binding": w.binding, "params": value, "owner": owner,
-		"backend": textOp(cfg.Backend), "job_table": cfg.OutboxTable, "version": textOp(cfg.Version)}, nil
+	return map[string]any{
+		"id": o.id, "binding": w.binding, "params": value, "owner": owner,
+		"backend": textOp(cfg.Backend), "job_table": cfg.OutboxTable, "version": textOp(cfg.Version),
+	}, nil
 }
 
 func (o createOptions) ownerValue() (any, error) {
@@ -209,8 +211,10 @@ func (i *Instance) Status(ctx context.Context) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{ID: i.id, Binding: row.Binding, Status: Status(row.Status), StepsDone: row.StepsDone, CurrentStep: row.CurrentStep,
-		WaitingFor: row.WaitingFor, WakeAt: row.WakeAt, CreatedAt: row.CreatedAt, FinishedAt: row.FinishedAt, Warning: row.Warning, output: row.Output}
+	report := Report{
+		ID: i.id, Binding: row.Binding, Status: Status(row.Status), StepsDone: row.StepsDone, CurrentStep: row.CurrentStep,
+		WaitingFor: row.WaitingFor, WakeAt: row.WakeAt, CreatedAt: row.CreatedAt, FinishedAt: row.FinishedAt, Warning: row.Warning, output: row.Output,
+	}
 	if row.Error != nil {
 		report.Error = &StepError{Name: row.Error.Name, Message: row.Error.Message, Stack: row.Stack}
 	}

@@ -84,8 +84,10 @@ func (r *run) conclude(output any, err error) result {
 	over, end := r.over, r.end
 	if !over {
 		if missed := r.unreachedLocked(); len(missed) > 0 && r.warning == nil {
-			r.warning = map[string]any{"code": "nondeterminism", "unreached": missed,
-				"message": fmt.Sprintf("the workflow ended although stored steps were not reached: %v", missed)}
+			r.warning = map[string]any{
+				"code": "nondeterminism", "unreached": missed,
+				"message": fmt.Sprintf("the workflow ended although stored steps were not reached: %v", missed),
+			}
 			r.log.Warn("nondeterminism", "unreached", missed, "strict", r.strict())
 			if r.strict() {
 				r.stallLocked()

@@ -120,8 +120,10 @@ func earliest(waits []protocol.Wait) (protocol.Wait, []string) {
 }
 
 func (d *database) Finish(ctx context.Context, f protocol.Finish) (protocol.Ack, error) {
-	op := map[string]any{"id": f.Instance, "fence": f.Fence, "status": f.Status, "output": f.Output,
-		"error": errorOp(f.Error), "warning": surreal.None}
+	op := map[string]any{
+		"id": f.Instance, "fence": f.Fence, "status": f.Status, "output": f.Output,
+		"error": errorOp(f.Error), "warning": surreal.None,
+	}
 	if f.Warning != nil {
 		op["warning"] = f.Warning
 	}
@@ -152,8 +154,10 @@ func stepRow(s protocol.Step) map[string]any {
 		"retry_at": timeOp(s.RetryAt), "wake_at": timeOp(s.WakeAt), "started_at": s.StartedAt,
 	}
 	if c := s.Config; c != nil {
-		row["config"] = map[string]any{"timeout": c.Timeout,
-			"retries": map[string]any{"limit": c.Retries.Limit, "delay": c.Retries.Delay, "backoff": c.Retries.Backoff}}
+		row["config"] = map[string]any{
+			"timeout": c.Timeout,
+			"retries": map[string]any{"limit": c.Retries.Limit, "delay": c.Retries.Delay, "backoff": c.Retries.Backoff},
+		}
 	}
 	return row
 }

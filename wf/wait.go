@@ -60,8 +60,10 @@ func (r *run) waitRow(key stepKey, row *storedStep, until func(time.Time) time.T
 	}
 	now := r.now()
 	at := until(now)
-	return protocol.Step{Seq: r.seq(nil), Kind: key.kind, Name: key.name, Occurrence: key.occurrence,
-		Status: protocol.StepWaiting, WakeAt: &at, StartedAt: now}
+	return protocol.Step{
+		Seq: r.seq(nil), Kind: key.kind, Name: key.name, Occurrence: key.occurrence,
+		Status: protocol.StepWaiting, WakeAt: &at, StartedAt: now,
+	}
 }
 
 // A Received is an event that a workflow waited for.

@@ -45,8 +45,10 @@ func (l *logbook) String() string {
 // spawn starts a child and waits until it listens.
 func (r *rig) spawn(die bool) *child {
 	r.t.Helper()
-	settings := childSettings{Endpoint: r.world.target.Endpoint, Namespace: r.world.target.Namespace, Database: r.world.target.Database,
-		Username: r.world.target.Username, Password: r.world.target.Password, Table: r.table, Die: die}
+	settings := childSettings{
+		Endpoint: r.world.target.Endpoint, Namespace: r.world.target.Namespace, Database: r.world.target.Database,
+		Username: r.world.target.Username, Password: r.world.target.Password, Table: r.table, Die: die,
+	}
 	c := &child{rig: r, lines: make(chan string, 16), ended: make(chan struct{}), log: &logbook{}}
 	c.cmd = exec.Command(os.Args[0])
 	c.cmd.Env = append(os.Environ(), roleVariable+"="+roleBackend, settingsVariable+"="+string(must(json.Marshal(settings))))

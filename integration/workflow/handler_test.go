@@ -41,8 +41,17 @@ func TestHandlerLeavesTheRestAlone(t *testing.T) {
 	})))
 	t.Cleanup(server.Close)
 	for _, c := range []struct{ method, path string }{
-		{"GET", "/"}, {"POST", "/ingest?a=%2F"}, {"PUT", "/x"}, {"DELETE", "/x"}, {"PATCH", "/x"}, {"OPTIONS", "/x"},
-		{"POST", "/__spky"}, {"POST", "/__spky/workflow"}, {"POST", "/__spky/other/X"}, {"GET", "/__spky/health"}, {"POST", "/x/__spky/workflow/X"},
+		{"GET", "/"},
+		{"POST", "/ingest?a=%2F"},
+		{"PUT", "/x"},
+		{"DELETE", "/x"},
+		{"PATCH", "/x"},
+		{"OPTIONS", "/x"},
+		{"POST", "/__spky"},
+		{"POST", "/__spky/workflow"},
+		{"POST", "/__spky/other/X"},
+		{"GET", "/__spky/health"},
+		{"POST", "/x/__spky/workflow/X"},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), c.method, server.URL+c.path, strings.NewReader("body"))
 		check(t, err)

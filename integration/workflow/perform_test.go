@@ -83,7 +83,8 @@ func (errReturn) Error() string { return "returned" }
 
 func (s *stage) run(ctx context.Context, ev wf.Event[any], step *wf.Step) (any, error) {
 	p := &pass{stage: s, ctx: ctx, step: step, counts: map[string]int{}, vars: map[string]any{
-		"params": ev.Payload, "instanceId": ev.InstanceID, "workflowName": ev.WorkflowName, "start": ev.Timestamp}}
+		"params": ev.Payload, "instanceId": ev.InstanceID, "workflowName": ev.WorkflowName, "start": ev.Timestamp,
+	}}
 	err := p.perform(s.c.Workflow)
 	var returned errReturn
 	if errors.As(err, &returned) {

@@ -57,8 +57,10 @@ func playBackend() error {
 	if err != nil {
 		return err
 	}
-	engine, err := wf.New(ctx, wf.Config{DB: mortal{client.Retrying(), s.Die}, OutboxTable: s.Table,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	engine, err := wf.New(ctx, wf.Config{
+		DB: mortal{client.Retrying(), s.Die}, OutboxTable: s.Table,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,13 @@ func (r *rig) snapshot() snapshot {
 	return s
 }
 
+// fingerprint is short for a snapshot.
+func (r *rig) fingerprint() string {
+	r.t.Helper()
+	return read[string](r, "RETURN crypto::sha256(<string>[(SELECT * FROM _00_wf_instance), (SELECT * FROM _00_wf_step), (SELECT * FROM _00_wf_event), (SELECT * FROM _00_signal), (SELECT * FROM type::table($jobs))])",
+		map[string]any{"jobs": r.table})
+}
+
 // unchanged compares with an earlier snapshot.
 func (r *rig) unchanged(what string, before snapshot) {
 	r.t.Helper()

@@ -75,7 +75,9 @@ func (l *lane) board(f *flight) {
 func (l *lane) pass() {
 	l.mu.Lock()
 	var next *flight
-	if len(l.ready) > 0 && !l.circuit.open() {
+	// One that has waited too long, because the loop that sheds is held up by the database, is not
+	// started any more: its lease would end before its attempt.
+	if len(l.ready) > 0 && !l.circuit.open() && time.Since(l.ready[0].parked) < aheadFor {
 		next, l.ready = l.ready[0], l.ready[1:]
 	} else {
 		l.busy--

@@ -10,7 +10,6 @@ var (
 	defineTable = regexp.MustCompile(`(?i)^DEFINE TABLE (?:OVERWRITE |IF NOT EXISTS )?(\S+)(.*)$`)
 	defineField = regexp.MustCompile(`(?i)^DEFINE FIELD (OVERWRITE |IF NOT EXISTS )?(\S+) ON (?:TABLE )?(\S+)(.*)$`)
 	fieldType   = regexp.MustCompile(`(?i)\bTYPE (.+?)(?: (?:FLEXIBLE|DEFAULT|VALUE|ASSERT|READONLY|PERMISSIONS|COMMENT|COMPUTED|REFERENCE)\b.*)?$`)
-	hasFlexible = regexp.MustCompile(`(?i)\bFLEXIBLE\b`)
 	hasDefault  = regexp.MustCompile(`(?i)\b(?:DEFAULT|VALUE|COMPUTED)\b`)
 	valueNow    = regexp.MustCompile(`(?i)\bVALUE time::now\(\)`)
 	noSync      = regexp.MustCompile(`(?m)--[ \t]*@nosync\b`)

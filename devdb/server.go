@@ -78,7 +78,7 @@ func (s *Server) place() error {
 
 // spawn starts the host and the goroutine that waits for its end.
 func (s *Server) spawn(in installation) error {
-	cmd := exec.Command(in.node, s.args(in)...)
+	cmd := exec.Command(in.node, s.args(in)...) //nolint:noctx // it outlives the context of its start; Close and Kill end it
 	cmd.Dir = in.dir
 	cmd.Env = append(os.Environ(), "SPKY_DB_USER="+s.cfg.User, "SPKY_DB_PASS="+s.cfg.Password)
 	cmd.Stderr = s.tail

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-var durationPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]+)\s*((?:,|and\s)\s*)?`)
+var durationPart = regexp.MustCompile(`^\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*((?:,|and\s)\s*)?`)
 
 const day = 24 * time.Hour
 

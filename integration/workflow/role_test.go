@@ -72,13 +72,13 @@ func playBackend() error {
 		}
 		os.Exit(3)
 	}()
-	wf.Register(engine, "CHILD", childWorkflow(client, words))
+	wf.Register(engine, "CHILD", childWorkflow(client, func(word string) { fmt.Println(word) }, words))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	fmt.Println(listener.Addr())
-	return http.Serve(listener, engine.Handler(http.NotFoundHandler())) //nolint:gosec // of a test
+	return http.Serve(listener, engine.Handler(http.NotFoundHandler()))
 }
 
 // mortal is a database whose user dies with SIGKILL once a step is stored.
@@ -103,7 +103,7 @@ type childParams struct {
 }
 
 // childWorkflow writes a row for each call of a step's function.
-func childWorkflow(db surreal.Querier, words <-chan string) func(context.Context, wf.Event[childParams], *wf.Step) (int, error) {
+func childWorkflow(db surreal.Querier, say func(string), words <-chan string) func(context.Context, wf.Event[childParams], *wf.Step) (int, error) {
 	return func(ctx context.Context, ev wf.Event[childParams], s *wf.Step) (int, error) {
 		called := func(ctx context.Context, n int) (int, error) {
 			err := surreal.Exec(ctx, db, "CREATE call SET n = $n, instance = $i, attempt = $a", map[string]any{"n": n, "i": ev.InstanceID, "a": wf.Attempt(ctx)})
@@ -113,7 +113,7 @@ func childWorkflow(db surreal.Querier, words <-chan string) func(context.Context
 		for n := 1; n <= 3; n++ {
 			v, err := wf.Do(ctx, s, fmt.Sprintf("step %d", n), func(ctx context.Context) (int, error) {
 				if ev.Payload.Held && n == 2 {
-					fmt.Println("held")
+					say("held")
 					<-words
 				}
 				return called(ctx, n)

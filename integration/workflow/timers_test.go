@@ -51,7 +51,9 @@ func TestManySleepers(t *testing.T) {
 		_, err := flow.CreateBatch(t.Context(), make([]wf.NewInstance[int], min(100, n-done)))
 		check(t, err)
 	}
-	r.poll("all sleep", func() (bool, any) { return r.count("_00_wf_instance", "waiting") == n, r.count("_00_wf_instance", "waiting") })
+	r.poll("all sleep", func() (bool, any) {
+		return r.count("_00_wf_instance", "waiting") == n, r.count("_00_wf_instance", "waiting")
+	})
 	r.poll("all first jobs are done", func() (bool, any) { return r.count("job", "success") == n, r.count("job", "success") })
 	asleep := db.n.Load()
 	if jobs, leases := r.count("job", "pending"), read[int](r, "RETURN array::len(SELECT id FROM _00_wf_instance WHERE lease_token != NONE)", nil); jobs != n || leases != 0 {
@@ -88,7 +90,7 @@ func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // far below
+	return int64(m.HeapAlloc)
 }
 
 // count counts rows of a status.

@@ -45,7 +45,7 @@ func TestKilledProcesses(t *testing.T) {
 	r.exec("DEFINE TABLE call", nil)
 	c := &children{rig: r, now: r.spawn(true)}
 	r.startNode(r.serve(c))
-	flow := wf.Register(r.newEngine(wf.Config{}), "CHILD", childWorkflow(r.db, nil))
+	flow := wf.Register(r.newEngine(wf.Config{}), "CHILD", childWorkflow(r.db, nil, nil))
 	i, err := flow.Create(t.Context(), childParams{})
 	check(t, err)
 	check(t, i.SendEvent(t.Context(), "more", 4))
@@ -90,7 +90,7 @@ func TestFrozenProcessWritesNothing(t *testing.T) {
 	other := r.newEngine(wf.Config{})
 	free := make(chan string)
 	close(free)
-	flow := wf.Register(other, "CHILD", childWorkflow(r.db, free))
+	flow := wf.Register(other, "CHILD", childWorkflow(r.db, func(string) {}, free))
 	handler := other.Handler(http.NotFoundHandler())
 	i, err := flow.Create(t.Context(), childParams{Held: true})
 	check(t, err)

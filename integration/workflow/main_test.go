@@ -11,7 +11,7 @@ import (
 )
 
 // together is how many tests run at once. They mostly wait.
-const together = "16"
+const together = "8"
 
 // checks is how often a property is checked; -rapid.checks says otherwise.
 const checks = "8"

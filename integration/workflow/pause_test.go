@@ -84,7 +84,7 @@ func TestPauseTakenBack(t *testing.T) {
 	held, free := make(chan struct{}), make(chan struct{})
 	g := newGate(r.db.Retrying(), "suspend")
 	engine := r.newEngine(wf.Config{DB: g})
-	flow := wf.Register(engine, "BACK", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
+	code := func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
 		nap := wf.Branch(ctx, s, func(ctx context.Context, s *wf.Step) (int, error) { return 0, s.Sleep(ctx, "long", time.Hour) })
 		slow := wf.Go(ctx, s, "slow", func(context.Context) (int, error) { close(held); <-free; return 1, nil })
 		if _, err := slow.Wait(); err != nil {
@@ -94,7 +94,9 @@ func TestPauseTakenBack(t *testing.T) {
 			return 0, err
 		}
 		return nap.Wait()
-	})
+	}
+	wf.Register(engine, "BACK", code)
+	flow := wf.Register(r.newEngine(wf.Config{}), "BACK", code)
 	handler := engine.Handler(http.NotFoundHandler())
 	i, err := flow.Create(t.Context(), 0)
 	check(t, err)

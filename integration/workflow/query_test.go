@@ -140,6 +140,7 @@ func TestQueryConflicts(t *testing.T) {
 type late struct {
 	surreal.Querier
 	before  bool
+	slow    bool // the block itself took longer than the attempt may
 	first   atomic.Bool
 	release chan struct{}
 	done    chan error
@@ -159,6 +160,7 @@ func (l *late) Query(ctx context.Context, surql string, vars map[string]any) (su
 		return nil, context.Cause(ctx)
 	}
 	_, err := l.Querier.Query(context.WithoutCancel(ctx), surql, vars)
+	l.slow = ctx.Err() != nil
 	l.done <- err
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
@@ -180,7 +182,7 @@ func TestLateQuery(t *testing.T) {
 		engine := r.newEngine(wf.Config{DB: db})
 		flow := wf.Register(engine, "LATE", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (string, error) {
 			n, err := wf.Query[int](ctx, s, "block", "LET $row = UPSERT ONLY counter:[$id] SET n += 1; RETURN $row.n", map[string]any{"id": s.InstanceID()},
-				wf.Timeout(200*time.Millisecond), wf.Retry(c.limit, 0, wf.Constant))
+				wf.Timeout(time.Second), wf.Retry(c.limit, 0, wf.Constant))
 			if errors.Is(err, wf.ErrTimeout) {
 				return "timed out", nil
 			}
@@ -191,6 +193,10 @@ func TestLateQuery(t *testing.T) {
 		row := r.finish(engine.Handler(http.NotFoundHandler()), "LATE", i)
 		close(db.release)
 		err = <-db.done
+		if db.slow {
+			t.Logf("%+v: the database was too slow to tell", c)
+			continue
+		}
 		if row.Status != "complete" || row.Output != c.want {
 			t.Errorf("%+v: %s with %v (%v)", c, row.Status, row.Output, row.Error)
 		}

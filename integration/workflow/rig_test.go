@@ -155,22 +155,24 @@ func read[T any](r *rig, surql string, vars map[string]any) T {
 	return value
 }
 
-// poll calls done until it says so; what it saw last shows where it never does.
+// poll calls done until it says so, more and more rarely: the tests share one database. What it saw
+// last shows where it never does.
 func (r *rig) poll(what string, done func() (bool, any)) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for pause := 3 * time.Millisecond; ; pause = min(pause*5/4, 60*time.Millisecond) {
 		ok, saw := done()
 		if ok {
 			return
 		}
+		timer.Reset(pause)
 		select {
 		case <-ctx.Done():
 			r.t.Fatalf("never: %s; but %+v", what, saw)
-		case <-ticker.C:
+		case <-timer.C:
 		}
 	}
 }

@@ -64,7 +64,7 @@ type committedValue struct {
 
 // do runs or replays a step.
 func (r *run) do(ctx context.Context, key stepKey, row *storedStep, opts []Option, fn function) (any, error) {
-	if err := errors.Join(checkName(key.name), r.withinLimit()); err != nil {
+	if err := errors.Join(checkName(key.name), outside(ctx, key.name), r.withinLimit()); err != nil {
 		return nil, err
 	}
 	if row != nil && row.Done() {

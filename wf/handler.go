@@ -65,7 +65,10 @@ func (e *Engine) serveRun(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer e.runs.Done()
-	job, _ := url.PathUnescape(r.Header.Get("Spky-Job-Id")) // a broken one fits no instance
+	job := r.Header.Get("Spky-Job-Id")
+	if text, err := url.PathUnescape(job); err == nil { // a broken one fits no instance
+		job = text
+	}
 	res, err := e.pass(r.Context(), def, binding, id, job, attemptTimeout(r))
 	e.answer(w, id, res, err)
 }

@@ -80,7 +80,7 @@ func build(opts []Option) (options, error) {
 func (o options) config() *protocol.Config {
 	return &protocol.Config{
 		Retries: protocol.Retries{Limit: o.limit, Delay: o.delay.Milliseconds(), Backoff: string(o.backoff)},
-		Timeout: o.timeout.Milliseconds(),
+		Timeout: max(1, o.timeout.Milliseconds()),
 	}
 }
 

@@ -61,6 +61,15 @@ func Attempt(ctx context.Context) int {
 	return info.attempt
 }
 
+// outside refuses a step within the function of another: the outer one would wait for a run that can't
+// end before it, and when it is replayed the inner one would be missed.
+func outside(ctx context.Context, name string) error {
+	if info, ok := ctx.Value(stepContext{}).(stepInfo); ok && info.attempt > 0 {
+		return fmt.Errorf("%w: step %q is called in the function of step %q; call it after that, with what that returned", ErrConfig, name, info.name)
+	}
+	return nil
+}
+
 // quietHandler drops records while a run replays.
 type quietHandler struct {
 	slog.Handler

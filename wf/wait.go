@@ -2,6 +2,7 @@ package wf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"time"
@@ -23,8 +24,8 @@ func (s *Step) SleepUntil(ctx context.Context, name string, at time.Time) error 
 	return s.run.sleep(ctx, name, func(time.Time) time.Time { return at }, at.Sub(s.run.now()))
 }
 
-func (r *run) sleep(_ context.Context, name string, until func(now time.Time) time.Time, d time.Duration) error {
-	if err := checkName(name); err != nil {
+func (r *run) sleep(ctx context.Context, name string, until func(now time.Time) time.Time, d time.Duration) error {
+	if err := errors.Join(checkName(name), outside(ctx, name)); err != nil {
 		return err
 	}
 	key, row := r.identify(protocol.KindSleep, name)
@@ -80,8 +81,8 @@ type Received[T any] struct {
 // instance's creation on, and each satisfies one wait. After [Timeout], 24 hours by default, the
 // error is [ErrTimeout], stored like any step's; an event sent before the deadline still wins over a
 // deadline that passed while nothing ran.
-func WaitForEvent[T any](_ context.Context, s *Step, name, typ string, opts ...Option) (Received[T], error) {
-	event, err := s.run.waitForEvent(name, typ, opts)
+func WaitForEvent[T any](ctx context.Context, s *Step, name, typ string, opts ...Option) (Received[T], error) {
+	event, err := s.run.waitForEvent(ctx, name, typ, opts)
 	if err != nil {
 		return Received[T]{}, err
 	}
@@ -89,8 +90,8 @@ func WaitForEvent[T any](_ context.Context, s *Step, name, typ string, opts ...O
 	return Received[T]{Type: event.Type, Payload: payload, Timestamp: event.SentAt}, err
 }
 
-func (r *run) waitForEvent(name, typ string, opts []Option) (protocol.Event, error) {
-	if err := checkName(name); err != nil {
+func (r *run) waitForEvent(ctx context.Context, name, typ string, opts []Option) (protocol.Event, error) {
+	if err := errors.Join(checkName(name), outside(ctx, name)); err != nil {
 		return protocol.Event{}, err
 	}
 	if !eventType.MatchString(typ) {

@@ -111,14 +111,16 @@ func TestHandlerRefusals(t *testing.T) {
 		{"a large body", "POST", "KNOWN", "Bearer secret", `{"instance":"` + strings.Repeat("a", 1<<20) + `"}`, 400, "body"},
 		{"an unknown instance", "POST", "KNOWN", "Bearer secret", `{"instance":"two"}`, 404, "no such instance"},
 		{"another workflow's instance", "POST", "OTHER", "Bearer secret", `{"instance":"one"}`, 404, "no such instance"},
-		{"another job's id", "POST", "KNOWN", "Bearer secret", `{"instance":"one"}`, 200, ""},
+		{"another job's id", "POST", "KNOWN", "Bearer secret", `{"instance":"one"}`, 200, "job%3Aother"},
+		{"a broken job's id", "POST", "KNOWN", "Bearer secret", `{"instance":"one"}`, 200, "job%3%"},
 	} {
 		req := httptest.NewRequestWithContext(t.Context(), c.method, "/__spky/workflow/"+c.path, strings.NewReader(c.body))
 		if c.token != "" {
 			req.Header.Set("Authorization", c.token)
 		}
 		if c.code == http.StatusOK {
-			req.Header.Set("Spky-Job-Id", "job%3Aother")
+			req.Header.Set("Spky-Job-Id", c.says)
+			c.says = ""
 		}
 		got := r.serveRun(handler, req)
 		if got.Code != c.code || !strings.Contains(got.Text, c.says) || got.Retry != "" {

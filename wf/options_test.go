@@ -20,10 +20,16 @@ func TestWaits(t *testing.T) {
 		attempt int
 		want    time.Duration
 	}{
-		{Constant, time.Second, 1, time.Second}, {Constant, time.Second, 9, time.Second},
-		{Linear, time.Second, 1, time.Second}, {Linear, time.Second, 3, 3 * time.Second},
-		{Exponential, 10 * time.Second, 1, 10 * time.Second}, {Exponential, 10 * time.Second, 2, 20 * time.Second}, {Exponential, 10 * time.Second, 5, 160 * time.Second},
-		{Exponential, 0, 50, 0}, {Exponential, time.Second, 64, protocol.MaxSleep}, {Exponential, time.Second, 10_000, protocol.MaxSleep},
+		{Constant, time.Second, 1, time.Second},
+		{Constant, time.Second, 9, time.Second},
+		{Linear, time.Second, 1, time.Second},
+		{Linear, time.Second, 3, 3 * time.Second},
+		{Exponential, 10 * time.Second, 1, 10 * time.Second},
+		{Exponential, 10 * time.Second, 2, 20 * time.Second},
+		{Exponential, 10 * time.Second, 5, 160 * time.Second},
+		{Exponential, 0, 50, 0},
+		{Exponential, time.Second, 64, protocol.MaxSleep},
+		{Exponential, time.Second, 10_000, protocol.MaxSleep},
 		{Linear, 300 * 24 * time.Hour, 10_000, protocol.MaxSleep},
 	} {
 		cfg := &protocol.Config{Retries: protocol.Retries{Delay: c.delay.Milliseconds(), Backoff: string(c.backoff)}}
@@ -86,8 +92,13 @@ func TestGuardThrowsLateResultsAway(t *testing.T) {
 func TestClip(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
-		{"short", "short"}, {"0123456789", "0123456789"}, {"0123456789a", "0123456789… (11 bytes)"},
-		{"012345678é", "012345678… (11 bytes)"}, {"a\xffb", "a\uFFFDb"}, {"01234567\xff", "01234567… (11 bytes)"}, {"", ""},
+		{"short", "short"},
+		{"0123456789", "0123456789"},
+		{"0123456789a", "0123456789… (11 bytes)"},
+		{"012345678é", "012345678… (11 bytes)"},
+		{"a\xffb", "a\uFFFDb"},
+		{"01234567\xff", "01234567… (11 bytes)"},
+		{"", ""},
 	} {
 		if got := clip(c.text, 10); got != c.want {
 			t.Errorf("%q is clipped to %q, want %q", c.text, got, c.want)

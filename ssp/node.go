@@ -46,7 +46,9 @@ type Node struct {
 	ready    chan struct{}
 	isReady  atomic.Bool
 	sweepNow chan struct{} // capacity 1
-	noise    noise
+	// refreshed is when subscriptions were refreshed last; the sweeps' own.
+	refreshed time.Time
+	noise     noise
 }
 
 // New makes a node of its description. It opens no connection.

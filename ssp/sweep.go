@@ -35,6 +35,7 @@ func (n *Node) runSweeps(ctx context.Context) {
 		}
 		if round%rescueEvery == 0 {
 			n.rescue(ctx)
+			n.refresh(ctx)
 		}
 		n.noticeReady()
 		timer := time.NewTimer(n.cfg.SweepInterval)

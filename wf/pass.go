@@ -82,7 +82,9 @@ func (r *run) conclude(output any, err error) result {
 		r.endLocked(endShutdown, errShutdown)
 	}
 	over, end := r.over, r.end
-	if !over {
+	if end == endRefused {
+		over, output, err = false, nil, r.fault
+	} else if !over {
 		if missed := r.unreachedLocked(); len(missed) > 0 && r.warning == nil {
 			r.warning = map[string]any{
 				"code": "nondeterminism", "unreached": missed,
@@ -95,7 +97,7 @@ func (r *run) conclude(output any, err error) result {
 			}
 		}
 	}
-	if !over {
+	if !r.over && !over {
 		r.endLocked("", nil) // steps that nobody waited for may not begin any more
 	}
 	warning := r.warning

@@ -52,6 +52,7 @@ type run struct {
 	ended    chan struct{} // closed with over
 	end      string        // suspended, lost, shutdown
 	warning  map[string]any
+	fault    error          // what the store refused
 	calls    int            // of steps that are functions, in this pass
 	limit    int            // for calls
 	endGroup sync.WaitGroup // the write that ends the run
@@ -76,6 +77,7 @@ const (
 	endLost      = "lost"
 	endShutdown  = "shutdown"
 	endStalled   = "stalled"
+	endRefused   = "refused"
 )
 
 func (e *Engine) newRun(ctx context.Context, got protocol.Acquired, budget time.Duration) *run {
@@ -280,8 +282,7 @@ func (r *run) commitNew(w protocol.StepWrite) (bool, error) {
 	w.Instance, w.Fence, w.Done = r.instance.ID, r.instance.Fence, true
 	ack, err := r.write(func(ctx context.Context) (protocol.Ack, error) { return r.store.Commit(ctx, w) })
 	if err != nil {
-		r.stop(endLost, fmt.Errorf("%w: %w", errLost, err))
-		return false, fmt.Errorf("store step %q: %w", w.Step.Name, errors.Join(errOver, err))
+		return false, r.unstored(w.Step.Name, err)
 	}
 	return !ack.Repeated, r.committed(ack)
 }
@@ -297,13 +298,28 @@ func (r *run) committed(ack protocol.Ack) error {
 	return nil
 }
 
+// unstored ends the run over a step that could not be stored: because the store was not reached, or
+// because it refuses the step, which it would do again in every run.
+func (r *run) unstored(step string, err error) error {
+	err = fmt.Errorf("store step %q: %w", step, err)
+	if unreachable(err) || errors.Is(err, context.DeadlineExceeded) {
+		r.stop(endLost, fmt.Errorf("%w: %w", errLost, err))
+		return errors.Join(errOver, err)
+	}
+	r.log.Error("the database refuses a step; the instance ends as errored", "step", step, "error", err)
+	r.mu.Lock()
+	r.fault = &fatalError{err}
+	r.endLocked(endRefused, errLost)
+	r.mu.Unlock()
+	return errors.Join(errOver, err)
+}
+
 // begin writes a step that is not done yet.
 func (r *run) begin(s protocol.Step) error {
 	w := protocol.StepWrite{Instance: r.instance.ID, Fence: r.instance.Fence, Step: s}
 	ack, err := r.write(func(ctx context.Context) (protocol.Ack, error) { return r.store.Begin(ctx, w) })
 	if err != nil {
-		r.stop(endLost, fmt.Errorf("%w: %w", errLost, err))
-		return fmt.Errorf("store step %q: %w", s.Name, errors.Join(errOver, err))
+		return r.unstored(s.Name, err)
 	}
 	return r.heard(ack)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // A Step is a run's handle, given to the workflow: steps are made with it. A step is identified by
@@ -19,6 +20,8 @@ const maxName = 256
 
 func checkName(name string) error {
 	switch {
+	case !utf8.ValidString(name):
+		return fmt.Errorf("%w: step name %q is not UTF-8", ErrName, name)
 	case len(utf16.Encode([]rune(name))) > maxName:
 		return fmt.Errorf("%w: step name %.40q… is longer than %d characters", ErrName, name, maxName)
 	case strings.IndexFunc(name, unicode.IsControl) >= 0:

@@ -40,7 +40,7 @@ func decodeInto(what string, value, into any) error {
 	}
 	var badType *json.UnmarshalTypeError
 	if errors.As(err, &badType) {
-		return fmt.Errorf("%s: what is stored does not fit %T; the code has changed under a live instance: %w", what, into, err)
+		return fmt.Errorf("%s: the value does not fit %T: the code has changed since it was stored, or it was sent by somebody who took it for another type: %w", what, into, err)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

@@ -10,6 +10,9 @@ import (
 	"sp00ky.cloud/spky/surreal"
 )
 
+// resumption is how long a feed may take to come back from a pause.
+const resumption = 2 * time.Second
+
 // A subscription that should have spoken is given this long before it is taken for deaf.
 const proofTimeout = time.Second
 
@@ -35,8 +38,9 @@ type feed struct {
 	doubted time.Time
 	changed chan struct{} // capacity 1: proof or paused changed
 	paused  atomic.Bool
-	stale   atomic.Bool // subscribe anew
-	onDeaf  func()      // told when the feed was found deaf; may be nil
+	resumed atomic.Pointer[time.Time] // when it was last told to come back
+	stale   atomic.Bool               // subscribe anew
+	onDeaf  func()                    // told when the feed was found deaf; may be nil
 }
 
 // renew replaces the subscription.
@@ -47,6 +51,10 @@ func (f *feed) renew() {
 
 // pause ends the subscription until pause(false).
 func (f *feed) pause(on bool) {
+	if !on {
+		now := time.Now()
+		f.resumed.Store(&now)
+	}
 	f.paused.Store(on)
 	f.poke()
 }
@@ -164,8 +172,12 @@ func (f *feed) mayDoubt() bool {
 	return true
 }
 
-// hears says whether nothing is wrong with the feed: it is up, or meant to be down.
-func (f *feed) hears() bool { return f.up() || f.paused.Load() }
+// hears says whether nothing is wrong with the feed: it is up, meant to be down, or just coming back
+// from that.
+func (f *feed) hears() bool {
+	resumed := f.resumed.Load()
+	return f.up() || f.paused.Load() || resumed != nil && time.Since(*resumed) < resumption
+}
 
 // expect says that something has happened that the feed must report soon.
 func (f *feed) expect(within time.Duration) {

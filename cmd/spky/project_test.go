@@ -41,7 +41,7 @@ func TestAddAPIRefuses(t *testing.T) {
 	p.want(exitUsage, "no path with a POST operation", "add", "api", "--name", "other", "--spec", "empty.yml")
 	p.want(exitUsage, "--spec broken.yml", "add", "api", "--name", "other", "--spec", "broken.yml")
 	p.want(exitFailed, "table name", "add", "api", "--name", "other", "--spec", "openapi.yml", "--table", "Bad-Name")
-	p.want(exitUsage, "exists and differs; --overwrite", "add", "api", "--name", "other", "--spec", "openapi.yml", "--schema-path", "mine.surql")
+	p.want(exitUsage, "exists and differs; --overwrite", "add", "api", "--name", "other", "--table", "other_job", "--spec", "openapi.yml", "--schema-path", "mine.surql")
 	if p.read("sp00ky.yml") != before || p.read("mine.surql") != "-- mine" {
 		t.Error("a refusal changed something")
 	}

@@ -131,8 +131,20 @@ export class Connection {
 			case "cancel":
 				return this.#end(request);
 			default:
-				return this.#session(request).call(method, params, this.#transaction(request));
+				return this.#asked(this.#session(request), request);
 		}
+	}
+
+	/**
+	 * @param {Session} session
+	 * @param {import("./request.mjs").Request} request
+	 */
+	async #asked(session, request) {
+		const answer = await session.call(request.method, request.params, this.#transaction(request));
+		if (!answer.failed && (request.method === "live" || request.method === "query")) {
+			this.#hub.learn(session.name, request, answer.cbor);
+		}
+		return answer;
 	}
 
 	/** @param {import("./request.mjs").Request} request */

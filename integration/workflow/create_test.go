@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"sync"
 	"testing"
 
@@ -69,6 +70,38 @@ func TestCreateAtOnce(t *testing.T) {
 	}
 	if r.count("job", "pending") != 1 {
 		t.Errorf("%d jobs", r.count("job", "pending"))
+	}
+}
+
+// TestRestartForgets: of steps and events nothing is left, and everything that came of them is unset.
+func TestRestartForgets(t *testing.T) {
+	t.Parallel()
+	r := newDatabase(t)
+	engine := r.newEngine(wf.Config{})
+	flow := wf.Register(engine, "AGAIN", func(ctx context.Context, ev wf.Event[string], s *wf.Step) (string, error) {
+		if _, err := wf.WaitForEvent[int](ctx, s, "w", "go"); err != nil {
+			return "", err
+		}
+		_, err := wf.Do(ctx, s, "fails", func(context.Context) (int, error) { panic(ev.Payload) }, wf.Retry(0, 0, wf.Constant))
+		return "", err
+	})
+	i, err := flow.Create(t.Context(), "params")
+	check(t, err)
+	fresh := r.instance(i.ID())
+	for _, typ := range []string{"go", "other"} {
+		check(t, i.SendEvent(t.Context(), typ, 1))
+	}
+	if row := r.finish(engine.Handler(http.NotFoundHandler()), "AGAIN", i); row.Status != "errored" || row.Stack == "" {
+		t.Fatalf("%+v", row)
+	}
+	check(t, i.Restart(t.Context()))
+	now := r.instance(i.ID())
+	if len(r.steps(i.ID())) != 0 || len(r.events(i.ID())) != 0 {
+		t.Errorf("left are the steps %v and the events %v", r.steps(i.ID()), r.events(i.ID()))
+	}
+	fresh.Job, fresh.UpdatedAt, fresh.Fence, fresh.Incarnation = now.Job, now.UpdatedAt, now.Fence, 1
+	if !reflect.DeepEqual(now, fresh) {
+		t.Errorf("after a restart it is\n%+v, and was when new\n%+v", now, fresh)
 	}
 }
 

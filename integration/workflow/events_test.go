@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -58,6 +59,43 @@ func TestEventRacesSuspension(t *testing.T) {
 			t.Errorf("instance %d got %v", k, out)
 		}
 		r.consistent(i.ID())
+	}
+}
+
+// TestEventRightBeforeSuspension: an event sent when the run has looked for it in vain, right before or
+// right after the write that suspends it, wakes the instance at once.
+func TestEventRightBeforeSuspension(t *testing.T) {
+	t.Parallel()
+	r := newDatabase(t)
+	for _, before := range []bool{true, false} {
+		g := newGate(r.db.Retrying(), "suspend")
+		engine := r.newEngine(wf.Config{DB: g})
+		code := func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
+			got, err := wf.WaitForEvent[int](ctx, s, "w", "go")
+			return got.Payload, err
+		}
+		wf.Register(engine, "EDGE", code)
+		i, err := wf.Register(r.newEngine(wf.Config{}), "EDGE", code).Create(t.Context(), 0)
+		check(t, err)
+		handler := engine.Handler(http.NotFoundHandler())
+		answers := make(chan reply, 1)
+		go func() { answers <- r.run(handler, "EDGE", i.ID()) }()
+		<-g.reached
+		if before {
+			check(t, i.SendEvent(t.Context(), "go", 7))
+		}
+		close(g.open)
+		<-answers
+		if !before {
+			check(t, i.SendEvent(t.Context(), "go", 7))
+		}
+		due := read[[]bool](r, "SELECT VALUE run_at <= time::now() FROM $id.job WHERE status = 'pending'", map[string]any{"id": instanceKey(i.ID())})
+		if len(due) != 1 || !due[0] {
+			t.Errorf("before %t: the job is due: %v; %+v", before, due, r.instance(i.ID()))
+		}
+		if got := r.run(handler, "EDGE", i.ID()); got.State != "complete" {
+			t.Errorf("before %t: the next run is %+v", before, got)
+		}
 	}
 }
 

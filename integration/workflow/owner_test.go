@@ -351,6 +351,23 @@ func TestForgedJobs(t *testing.T) {
 	}
 }
 
+// TestGuestsOwnNothing: a server that lets guests in, which the tests' does not, must not take their
+// missing identity for that of an instance without owner.
+func TestGuestsOwnNothing(t *testing.T) {
+	t.Parallel()
+	r := newDatabase(t)
+	tables := read[struct{ Tables map[string]string }](r, "INFO FOR DB", nil).Tables
+	for table, want := range map[string]string{
+		"_00_wf_instance": "FOR select WHERE $auth != NONE AND owner = $auth, FOR create, update, delete NONE",
+		"_00_wf_step":     "FOR select WHERE $auth != NONE AND owner = $auth, FOR create, update, delete NONE",
+		"_00_wf_event":    "PERMISSIONS NONE",
+	} {
+		if !strings.Contains(tables[table], want) {
+			t.Errorf("%s is defined as %s", table, tables[table])
+		}
+	}
+}
+
 // TestStacksAreForOperators: the owner sees the error of an instance and its steps, but not the stack
 // of a panic, which tells of the backend's inside.
 func TestStacksAreForOperators(t *testing.T) {

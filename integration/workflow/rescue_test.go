@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -102,6 +103,11 @@ func TestRescueLeavesTheRestAlone(t *testing.T) {
 			t.Errorf("%s: the sweep found %v and left %+v", state, found, now)
 		}
 		if state == "running" {
+			// Not even when its job is gone: whoever holds it goes on.
+			h.exec("DELETE $job", map[string]any{"job": was.Job})
+			if found := read[any](h.rig, "RETURN [fn::spky::wf::rescue($id), fn::spky::wf::sweep()]", map[string]any{"id": instanceKey(i.ID())}); fmt.Sprint(found) != "[<nil> []]" {
+				t.Errorf("an instance that is held was rescued: %v", found)
+			}
 			h.free <- struct{}{}
 			h.runs.Wait()
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf/internal/protocol"
 )
 
@@ -298,11 +299,13 @@ func (r *run) committed(ack protocol.Ack) error {
 	return nil
 }
 
-// unstored ends the run over a step that could not be stored: because the store was not reached, or
-// because it refuses the step, which it would do again in every run.
+// unstored ends the run over a step that could not be stored: because the store was not reached, does
+// not let this process in, or lacks the schema; or because it refuses the step itself, which it would
+// do again in every run.
 func (r *run) unstored(step string, err error) error {
 	err = fmt.Errorf("store step %q: %w", step, err)
-	if unreachable(err) || errors.Is(err, context.DeadlineExceeded) {
+	if unreachable(err) || errors.Is(err, context.DeadlineExceeded) || surreal.IsAuth(err) || surreal.IsNotFound(err) {
+		r.log.Warn("a step could not be stored; another run will come to it again", "step", step, "error", err)
 		r.stop(endLost, fmt.Errorf("%w: %w", errLost, err))
 		return errors.Join(errOver, err)
 	}

@@ -83,11 +83,11 @@ func TestGroupedCommits(t *testing.T) {
 	check(t, instances[7].Pause(t.Context()))
 	close(post.open)
 	runs.Wait()
-	lost := map[int]string{3: "running", 5: "terminated", 6: "queued", 7: "paused"}
+	lost := map[int]string{3: "errored", 5: "terminated", 6: "queued", 7: "paused"}
 	for k, i := range instances {
 		row := r.instance(i.ID())
 		if status, ok := lost[k]; ok {
-			if answers[k].State != "lost" || row.Status != status || row.StepsDone != 0 || len(r.steps(i.ID())) != 0 {
+			if want := map[bool]string{true: "errored", false: "lost"}[k == 3]; answers[k].State != want || row.Status != status || row.StepsDone != 0 || len(r.steps(i.ID())) != 0 {
 				t.Errorf("instance %d: %+v, %s after %d steps", k, answers[k], row.Status, row.StepsDone)
 			}
 			continue

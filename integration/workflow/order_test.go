@@ -99,6 +99,32 @@ func judgeWarning(t *testing.T, name string, warning map[string]any, unreached [
 	}
 }
 
+// TestStoredConfigWins: the retries with which a step first started are its own, whatever the code that
+// goes on with it says.
+func TestStoredConfigWins(t *testing.T) {
+	t.Parallel()
+	r := newDatabase(t)
+	old, changed := r.newEngine(wf.Config{}), r.newEngine(wf.Config{})
+	code := func(opt wf.Option) func(context.Context, wf.Event[int], *wf.Step) (int, error) {
+		return func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
+			return wf.Do(ctx, s, "a", func(context.Context) (int, error) { return 0, fmt.Errorf("no") }, opt)
+		}
+	}
+	flow := wf.Register(old, "CONFIG", code(wf.Retry(1, time.Hour, wf.Constant)))
+	wf.Register(changed, "CONFIG", code(wf.Retry(5, 0, wf.Constant)))
+	i, err := flow.Create(t.Context(), 0)
+	check(t, err)
+	r.run(old.Handler(http.NotFoundHandler()), "CONFIG", i.ID())
+	if got := r.run(changed.Handler(http.NotFoundHandler()), "CONFIG", i.ID()); got.State != "suspended" {
+		t.Errorf("before the hour is over: %+v", got)
+	}
+	r.exec("UPDATE _00_wf_step SET retry_at = time::now()", nil)
+	row := r.finish(changed.Handler(http.NotFoundHandler()), "CONFIG", i)
+	if step := r.steps(i.ID())["do a #1"]; row.Status != "errored" || len(step.Attempts) != 2 {
+		t.Errorf("%s after %d attempts", row.Status, len(step.Attempts))
+	}
+}
+
 // TestStrict: under Strict code that does not fit stops the instance where it is: nothing new runs, the
 // row says so, and it goes on by itself, without anything done twice, once fitting code is there.
 func TestStrict(t *testing.T) {

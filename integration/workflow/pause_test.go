@@ -154,7 +154,7 @@ func TestPausedByADeadProcess(t *testing.T) {
 }
 
 // TestTerminateReachesARunningStep: its context ends long before the run's next heartbeat would have
-// noticed, whether or not a node is there to abort the request.
+// noticed, because the node aborts the request.
 func TestTerminateReachesARunningStep(t *testing.T) {
 	t.Parallel()
 	var flow *wf.Workflow[int]
@@ -176,6 +176,7 @@ func TestTerminateReachesARunningStep(t *testing.T) {
 	i, err := flow.Create(t.Context(), 0)
 	check(t, err)
 	<-held
+	r.poll("the step shows as running; nothing is written from then on", func() (bool, any) { return r.steps(i.ID())["do long #1"].Status == "running", nil })
 	began := time.Now()
 	check(t, i.Terminate(t.Context()))
 	<-ended

@@ -26,6 +26,9 @@ func (r *rig) finish(handler http.Handler, binding string, i *wf.Instance) insta
 	var row instanceRow
 	r.poll("the instance ends", func() (bool, any) {
 		got := r.run(handler, binding, i.ID())
+		if got.Retry == "busy" {
+			r.t.Errorf("nobody runs it, and it is busy: %+v", got)
+		}
 		row = r.instance(i.ID())
 		return row.Status == "complete" || row.Status == "errored" || row.Status == "terminated", []any{got, row}
 	})

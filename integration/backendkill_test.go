@@ -60,8 +60,9 @@ func testBackendKilled(t *testing.T, health string) {
 		}
 		hit += r.Retries
 	}
-	if hit > atOnce {
-		t.Errorf("%d jobs lost an attempt, but at most %d were in flight", hit, atOnce)
+	// Until the fifth failure opens the circuit, a slot that a failure frees goes to the next job.
+	if most := atOnce + 4; hit > most {
+		t.Errorf("%d jobs lost an attempt, but at most %d were in flight", hit, most)
 	}
 	n.says(http.StatusOK, "ready")
 }

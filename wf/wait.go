@@ -126,9 +126,8 @@ func (r *run) await(key stepKey, row *storedStep, typ string, timeout time.Durat
 		return event, r.leaveDone(key, r.commit(protocol.StepWrite{Step: step, Event: event.Number}))
 	}
 	if !step.WakeAt.After(r.now()) {
-		lasted := step.WakeAt.Sub(step.StartedAt)
 		step.Status = protocol.StepErrored
-		step.Error = &protocol.Error{Name: nameTimeout, Message: fmt.Sprintf("execution timed out after %dms", lasted.Milliseconds())}
+		step.Error = &protocol.Error{Name: nameTimeout, Message: fmt.Sprintf("execution timed out after %dms", timeout.Milliseconds())}
 		if err := r.leaveDone(key, r.commit(protocol.StepWrite{Step: step})); err != nil {
 			return protocol.Event{}, err
 		}

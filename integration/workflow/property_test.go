@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -21,6 +22,9 @@ type plan struct {
 	// kills are numbers of calls to the database, of all processes of the workflow together: the
 	// process that makes the call dies, before it where the number is odd, else after it.
 	kills []int
+	// verbs are what somebody does to the instance meanwhile, after pauses in milliseconds.
+	verbs  []string
+	pauses []int
 }
 
 // A generator draws workflows whose outcome is known beforehand.
@@ -137,7 +141,10 @@ var plans = rapid.Custom(func(t *rapid.T) plan {
 		c.Workflow = append(c.Workflow, op{Return: &value})
 		c.Expect.Output = &want
 	}
-	return plan{c: c, kills: rapid.SliceOfNDistinct(rapid.IntRange(1, 40), 2, 12, rapid.ID[int]).Draw(t, "kills")}
+	p := plan{c: c, kills: rapid.SliceOfNDistinct(rapid.IntRange(1, 40), 2, 12, rapid.ID[int]).Draw(t, "kills")}
+	p.verbs = rapid.SliceOfN(rapid.SampledFrom([]string{"pause", "pause", "resume", "resume", "resume", "restart", "event"}), 0, 8).Draw(t, "verbs")
+	p.pauses = rapid.SliceOfN(rapid.IntRange(0, 40), len(p.verbs), len(p.verbs)).Draw(t, "pauses")
+	return p
 })
 
 // A reaper kills the processes of one workflow at the calls that the plan says.
@@ -167,6 +174,62 @@ func (k *reaper) afterCall(string) bool {
 // came to is the same in every run, and steps_done equals the number of finished rows.
 func TestRandomWorkflows(t *testing.T) {
 	t.Parallel()
+	testRandom(t, "RANDOM", func(r *rig, p plan, binding string) {
+		d := r.stage(p, binding)
+		d.play(p.c.Script)
+		d.judge(p.c.Expect)
+	})
+}
+
+// TestRandomVerbs: the same while somebody pauses, resumes and restarts the instance at any moment.
+func TestRandomVerbs(t *testing.T) {
+	t.Parallel()
+	testRandom(t, "MEDDLED", func(r *rig, p plan, binding string) {
+		p.kills = p.kills[:1]
+		d := r.stage(p, binding)
+		d.play(p.c.Script)
+		d.meddle(p)
+		d.judge(p.c.Expect)
+	})
+}
+
+// meddle does the plan's verbs. What an instance's state refuses is as well; in the end it is left to
+// itself, with all its events.
+func (d *director) meddle(p plan) {
+	d.t.Helper()
+	ctx := d.t.Context()
+	allow := func(err error) {
+		d.t.Helper()
+		var refused *wf.StateError
+		if err != nil && !errors.As(err, &refused) {
+			d.t.Errorf("meddling: %v", err)
+		}
+	}
+	for n, verb := range p.verbs {
+		<-after(ctx, int64(p.pauses[n]))
+		switch verb {
+		case "pause":
+			allow(d.current.Pause(ctx))
+		case "resume":
+			allow(d.current.Resume(ctx))
+		case "event":
+			allow(d.current.SendEvent(ctx, "unheard", n))
+		case "restart":
+			check(d.t, d.current.Restart(ctx))
+			for _, a := range p.c.Script {
+				allow(d.act(a))
+			}
+		}
+	}
+	d.poll("it is left to itself", func() (bool, any) {
+		allow(d.current.Resume(ctx)) // a pause may still be coming about
+		row := d.instance(d.current.ID())
+		return row.PauseRequested == nil && row.Status != "paused", row
+	})
+}
+
+// testRandom lets random workflows live on one database, with an eye on rows that must not change.
+func testRandom(t *testing.T, name string, live func(r *rig, p plan, binding string)) {
 	r := newDatabase(t)
 	url := r.serve(r.world)
 	r.startNode(url)
@@ -175,7 +238,8 @@ func TestRandomWorkflows(t *testing.T) {
 		DEFINE EVENT twice ON _00_wf_step WHEN $before.status IN ['complete', 'errored'] AND $event != 'DELETE' THEN {
 			CREATE violation SET step = <string>$after.id, was = $before.status, now = $after.status
 		};
-		DEFINE EVENT resurrected ON _00_wf_instance WHEN $before.status IN ['complete', 'errored', 'terminated'] AND $event != 'DELETE' THEN {
+		DEFINE EVENT resurrected ON _00_wf_instance
+			WHEN $before.status IN ['complete', 'errored', 'terminated'] AND $event != 'DELETE' AND $after.incarnation = $before.incarnation THEN {
 			CREATE violation SET instance = <string>$after.id, was = $before.status, now = $after.status
 		};`, nil)
 	round := 0
@@ -186,7 +250,10 @@ func TestRandomWorkflows(t *testing.T) {
 			for n, p := range drawn {
 				t.Run(fmt.Sprint(n), func(t *testing.T) {
 					t.Parallel()
-					live(r.on(t), p, fmt.Sprintf("RANDOM_%d_%d", round, n))
+					live(r.on(t), p, fmt.Sprintf("%s_%d_%d", name, round, n))
+					if t.Failed() {
+						t.Logf("kills %v, verbs %v, pauses %v of %s", p.kills, p.verbs, p.pauses, must(json.Marshal(p.c.Workflow)))
+					}
 				})
 			}
 		})
@@ -199,18 +266,13 @@ func TestRandomWorkflows(t *testing.T) {
 	})
 }
 
-// live runs a plan.
-func live(r *rig, p plan, binding string) {
+// stage starts the processes of a plan.
+func (r *rig) stage(p plan, binding string) *director {
 	stage := newStage(p.c, binding)
 	k := &reaper{kills: p.kills}
 	for range 2 {
 		process := r.newProcess(binding, func(e *wf.Engine) { stage.register(e) })
 		process.killBefore, process.killAfter = k.beforeCall, k.afterCall
 	}
-	d := &director{rig: r, stage: stage, flow: stage.register(r.newEngine(wf.Config{}))}
-	d.play(p.c.Script)
-	d.judge(p.c.Expect)
-	if r.t.Failed() {
-		r.t.Logf("kills %v of %s", p.kills, must(json.Marshal(p.c.Workflow)))
-	}
+	return &director{rig: r, stage: stage, flow: stage.register(r.newEngine(wf.Config{}))}
 }

@@ -13,7 +13,8 @@ import (
 // together is how many tests run at once. They mostly wait.
 const together = "8"
 
-// checks is how often a property is checked; -rapid.checks says otherwise.
+// checks is how often a property is checked; -rapid.checks says otherwise. Failures depend on timing
+// too, so no file is kept that would repeat their draws.
 const checks = "8"
 
 // TestMain makes this binary a child process of a test where its environment says so.
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	asked := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { asked[f.Name] = true })
-	for name, value := range map[string]string{"test.parallel": together, "rapid.checks": checks} {
+	for name, value := range map[string]string{"test.parallel": together, "rapid.checks": checks, "rapid.nofailfile": "true"} {
 		if asked[name] {
 			continue
 		}

@@ -21,7 +21,8 @@
 //
 // In surrealdb.go v1.4.0 one of them ends the process on a TCP reset and never sees a FIN, the other stalls every call
 // behind a slow consumer of live events, and with both a call in flight hangs for 30 s when the connection is lost.
-// The types (record ids, datetimes, durations) and the CBOR decoder are the SDK's.
+// The types (record ids, datetimes, durations) are the SDK's. The CBOR codec is ours: the SDK's decoder silently drops what
+// does not fit, reads NONE in a record's key as NULL, which is another record, and is several times slower.
 //
 // # Errors
 //

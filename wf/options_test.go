@@ -12,6 +12,13 @@ import (
 
 // TestWaits holds the pauses between attempts against their formulas, and within a year whatever the
 // numbers are.
+func TestAStepNameIsUTF8(t *testing.T) {
+	t.Parallel()
+	if err := checkName("a\xffb"); !errors.Is(err, ErrName) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

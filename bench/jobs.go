@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/outbox"
 	"sp00ky.cloud/spky/schema"
@@ -197,20 +195,7 @@ func (b *jobsBench) withNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	group, running := errgroup.WithContext(running)
-	group.Go(func() error { return node.Run(running) })
-	group.Go(func() error {
-		defer stop()
-		select {
-		case <-node.Ready():
-		case <-running.Done():
-			return context.Cause(running)
-		}
-		return b.measureNode(running, node)
-	})
-	return group.Wait()
+	return whileRunning(ctx, node, func(ctx context.Context) error { return b.measureNode(ctx, node) })
 }
 
 func (b *jobsBench) measureNode(ctx context.Context, node *ssp.Node) error {

@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/schema"
 	"sp00ky.cloud/spky/ssp"
@@ -148,20 +146,7 @@ func (b *workflowBench) serve(ctx context.Context, engine *wf.Engine, measure fu
 	if err != nil {
 		return err
 	}
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	group, running := errgroup.WithContext(running)
-	group.Go(func() error { return node.Run(running) })
-	group.Go(func() error {
-		defer stop()
-		select {
-		case <-node.Ready():
-			return measure(running, b)
-		case <-running.Done():
-			return context.Cause(running)
-		}
-	})
-	return group.Wait()
+	return whileRunning(ctx, node, func(ctx context.Context) error { return measure(ctx, b) })
 }
 
 func (b *workflowBench) code(ctx context.Context, ev wf.Event[work], s *wf.Step) (int, error) {

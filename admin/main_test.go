@@ -22,16 +22,7 @@ import (
 	"sp00ky.cloud/spky/wf"
 )
 
-func TestMain(m *testing.M) {
-	// The shared database's process outlives the tests on purpose.
-	var ignored []goleak.Option
-	for _, function := range []string{
-		"sp00ky.cloud/spky/devdb.(*Server).wait", "sp00ky.cloud/spky/devdb.(*Server).wait.func1", "os/exec.(*Cmd).Start.func2",
-	} {
-		ignored = append(ignored, goleak.IgnoreAnyFunction(function))
-	}
-	goleak.VerifyTestMain(m, ignored...)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devdbtest.Leftovers()...) }
 
 // patience is how long a test waits for what must happen.
 const patience = 60 * time.Second

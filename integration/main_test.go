@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"sp00ky.cloud/spky/devdb/devdbtest"
 )
 
 // together is how many tests run at once. They mostly wait: for leases to end, for nodes to be taken
@@ -27,9 +29,6 @@ func TestMain(m *testing.M) {
 	}
 	// The shared database's process outlives the tests on purpose, and the SDK's own transport leaks a
 	// goroutine for an event that nobody reads any more.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait"),
-		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait.func1"),
-		goleak.IgnoreAnyFunction("os/exec.(*Cmd).Start.func2"),
-		goleak.IgnoreAnyFunction("github.com/surrealdb/surrealdb.go/pkg/connection/gorillaws.(*Connection).handleResponse"))
+	goleak.VerifyTestMain(m, append(devdbtest.Leftovers(),
+		goleak.IgnoreAnyFunction("github.com/surrealdb/surrealdb.go/pkg/connection/gorillaws.(*Connection).handleResponse"))...)
 }

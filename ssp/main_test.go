@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"sp00ky.cloud/spky/devdb/devdbtest"
 )
 
 // TestMain lets more tests run at once than there are processors: nearly all of them wait. When all
@@ -19,21 +21,10 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	if code == 0 {
-		if err := goleak.Find(ignoredGoroutines()...); err != nil {
+		if err := goleak.Find(devdbtest.Leftovers()...); err != nil {
 			_, _ = os.Stderr.WriteString(err.Error() + "\n")
 			code = 1
 		}
 	}
 	os.Exit(code)
-}
-
-// ignoredGoroutines are those of the tests' shared database, which outlives them on purpose.
-func ignoredGoroutines() []goleak.Option {
-	var ignored []goleak.Option
-	for _, function := range []string{
-		"sp00ky.cloud/spky/devdb.(*Server).wait", "sp00ky.cloud/spky/devdb.(*Server).wait.func1", "os/exec.(*Cmd).Start.func2",
-	} {
-		ignored = append(ignored, goleak.IgnoreAnyFunction(function))
-	}
-	return ignored
 }

@@ -8,6 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"sp00ky.cloud/spky/devdb/devdbtest"
+
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/surreal"
 )
@@ -91,7 +93,7 @@ func TestStartAndStopLeaveNothingBehind(t *testing.T) {
 		}
 		n.stop()
 	}
-	if err := goleak.Find(append(ignoredGoroutines(), before, ignoreServed())...); err != nil {
+	if err := goleak.Find(append(devdbtest.Leftovers(), before, ignoreServed())...); err != nil {
 		t.Errorf("stopped nodes left goroutines behind: %v", err)
 	}
 	n := r.start(s.backends())

@@ -97,6 +97,9 @@ func TestGroupedCommits(t *testing.T) {
 		}
 		r.consistent(i.ID())
 	}
+	if e := r.instance("i3").Error; e == nil || e.Name != "WorkflowFatalError" {
+		t.Errorf("the refused instance has the error %+v", e)
+	}
 	largest := 0
 	for _, size := range post.sizes {
 		largest = max(largest, size)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"sp00ky.cloud/spky/devdb/devdbtest"
 )
 
 // together is how many tests run at once. They mostly wait.
@@ -34,11 +36,6 @@ func TestMain(m *testing.M) {
 		}
 	}
 	// The shared database's process outlives the tests on purpose.
-	goleak.VerifyTestMain(m,
-		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait"),
-		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).wait.func1"),
-		goleak.IgnoreAnyFunction("sp00ky.cloud/spky/devdb.(*Server).await.func1"),
-		goleak.IgnoreAnyFunction("os/exec.(*Cmd).Start.func2"),
-		// Notifications that a user of the official SDK did not take before closing its connection.
-		goleak.IgnoreAnyFunction("github.com/surrealdb/surrealdb.go/pkg/connection/gorillaws.(*Connection).handleResponse"))
+	goleak.VerifyTestMain(m, append(devdbtest.Leftovers(),
+		goleak.IgnoreAnyFunction("github.com/surrealdb/surrealdb.go/pkg/connection/gorillaws.(*Connection).handleResponse"))...)
 }

@@ -75,9 +75,14 @@ func TestIDsPassUnchanged(t *testing.T) {
 	}
 }
 
+// marshal encodes v with the keys of maps in order, as the engine keeps them: Go's own order is random.
 func marshal(tb testing.TB, v any) cbor.RawMessage {
 	tb.Helper()
-	b, err := cbor.Marshal(v)
+	mode, err := cbor.EncOptions{Sort: cbor.SortBytewiseLexical}.EncMode()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b, err := mode.Marshal(v)
 	if err != nil {
 		tb.Fatal(err)
 	}

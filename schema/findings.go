@@ -8,9 +8,9 @@ import (
 // required are the columns without which a table is no outbox; only its owner can say what they mean.
 var required = []string{"path", "payload", "status"}
 
-func (box Outbox) findings(schemafull bool) []Finding {
+func (box Outbox) findings() []Finding {
 	var found []Finding
-	if schemafull {
+	if box.Schemafull {
 		for _, column := range required {
 			if _, ok := box.Fields[column]; !ok {
 				found = append(found, Finding{

@@ -28,6 +28,8 @@ func CheckTableName(name string) error {
 // An Outbox is what is known of one outbox table.
 type Outbox struct {
 	Table string
+	// Schemafull is true where the table keeps no column that it does not define.
+	Schemafull bool
 	// Fields and Indexes are the definitions found, by name.
 	Fields, Indexes map[string]string
 	// Missing are the statements that would bring the table up to what the runner needs.
@@ -83,10 +85,13 @@ func InspectOutbox(ctx context.Context, db DB, table string) (Outbox, error) {
 	if err != nil {
 		return Outbox{}, fmt.Errorf("inspect table %s: %w", table, err)
 	}
-	box := Outbox{Table: table, Fields: names(info, "fields"), Indexes: names(info, "indexes")}
+	box := Outbox{
+		Table: table, Schemafull: strings.Contains(def, "SCHEMAFULL"),
+		Fields: names(info, "fields"), Indexes: names(info, "indexes"),
+	}
 	box.Missing = box.missing()
 	box.Cancelled = cancelledStatus(box.Fields["status"])
-	box.Findings = box.findings(strings.Contains(def, "SCHEMAFULL"))
+	box.Findings = box.findings()
 	return box, nil
 }
 
@@ -117,6 +122,11 @@ func (box Outbox) missing() []string {
 	if plainEntries(box.Fields) {
 		text += read("surql/outbox_errors.surql")
 	}
+	return box.lacks(text)
+}
+
+// lacks are those of the definitions that the table does not have as they are.
+func (box Outbox) lacks(text string) []string {
 	text = strings.ReplaceAll(comment.ReplaceAllString(text, ""), "{{table}}", box.Table)
 	var found []string
 	for _, rest := range strings.Split("\n"+text, "\nDEFINE ")[1:] {
@@ -126,11 +136,21 @@ func (box Outbox) missing() []string {
 		if m[1] == "INDEX" {
 			have = box.Indexes
 		}
-		if _, ok := have[name]; !ok {
+		def, ok := have[name]
+		switch {
+		case !ok:
 			found = append(found, "DEFINE "+strings.TrimSpace(rest))
+		case m[1] == "INDEX" && !strings.Contains(def, columns(rest)): // an index of ours, of an earlier version
+			found = append(found, "DEFINE "+strings.Replace(strings.TrimSpace(rest), "IF NOT EXISTS", "OVERWRITE", 1))
 		}
 	}
 	return found
+}
+
+// columns are those of an index's definition, as the database prints them too.
+func columns(def string) string {
+	_, after, _ := strings.Cut(def, " FIELDS ")
+	return "FIELDS " + strings.TrimRight(strings.TrimSpace(after), ";")
 }
 
 // plainEntries says whether errors takes objects without letting them have keys: what

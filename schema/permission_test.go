@@ -24,9 +24,20 @@ func TestRecordUsersSeeNoPlatformTables(t *testing.T) {
 	t.Parallel()
 	r := newApplied(t, ours(t))
 	r.exec(`CREATE _00_migrations SET version = '1', name = 'n', checksum = 'c'; CREATE _00_signal SET node = 'a', job = job:1;
-		RETURN fn::spky::node::beat({ node: 'a', host: 'h', pid: 1, version: 'v', draining: false, backends: [] })`, nil)
+		RETURN fn::spky::node::beat({ node: 'a', host: 'h', pid: 1, version: 'v', draining: false, backends: [] });
+		CREATE _00_admin_token:t SET hash = 'h', scope = 'read', label = 'l', expires_at = time::now() + 1h;
+		RETURN fn::spky::audit::write({ actor: 'a', via: 'cli', action: 'b' }, 'c', 'done')`, nil)
 	u := r.signUp("ann")
-	for _, table := range []string{"_00_schema", "_00_migrations", "_00_node", "_00_signal"} {
+	for _, call := range []string{"fn::spky::token::revoke('t')", "fn::spky::audit::write({ actor: 'a', via: 'cli', action: 'b' }, 'c', 'done')", "fn::spky::audit::note({ actor: 'a', via: 'cli', action: 'b' }, { ok: true })"} {
+		_, _ = u.try("RETURN " + call) // refused, or without effect: the tables below stay as they are
+	}
+	if rows := r.everything("_00_audit"); len(rows) != 1 {
+		t.Errorf("a record user wrote into the audit: %v", rows)
+	}
+	if rows := r.everything("_00_admin_token"); rows[0]["revoked_at"] != nil {
+		t.Errorf("a record user revoked a token: %v", rows)
+	}
+	for _, table := range []string{"_00_schema", "_00_migrations", "_00_node", "_00_signal", "_00_admin_token", "_00_audit"} {
 		before := r.everything(table)
 		if len(before) == 0 {
 			t.Fatalf("%s is empty", table)
@@ -67,6 +78,7 @@ func TestPlatformFunctionsGiveRecordUsersNothing(t *testing.T) {
 				for _, call := range []string{
 					"fn::spky::job::cancel(%s, 'cancelled')", "fn::spky::job::cancel(%s, 'failed')", "fn::spky::job::retry(%s)", "fn::spky::job::reap([%s], 'failed')",
 					"fn::spky::job::settle([{ id: %s, epoch: 3, status: 'success', cancelled: 'failed', retries: 0, wait: 0s, result: 'mine', error: NONE }])",
+					"fn::spky::job::succeed([{ id: %s, epoch: 3, result: 'mine' }])",
 					"fn::spky::job::settle([{ id: %s, epoch: 3, status: 'pending', cancelled: 'failed', retries: 1, wait: 0s, result: NONE, error: { code: 1, reason: 'x', attempt: 1 } }])",
 				} {
 					_, _ = u.try("RETURN " + fmt.Sprintf(call, id)) // refused, or without effect

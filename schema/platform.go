@@ -11,7 +11,7 @@ import (
 )
 
 // Version numbers the platform's schema. It grows with every change of a file below surql/.
-const Version = 2
+const Version = 11
 
 //go:embed surql/*.surql
 var files embed.FS

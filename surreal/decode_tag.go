@@ -8,8 +8,8 @@ import (
 	"github.com/surrealdb/surrealdb.go/pkg/models"
 )
 
-// tagged decodes what follows a tag. The content of a tag nobody knows stands for itself, and so do ranges, which the
-// SDK has no type for that could hold any.
+// tagged decodes what follows a tag. The content of a tag nobody knows stands for itself, and so do ranges and sets, which
+// the SDK has no types for that could hold any; but not within a record id.
 func (d *decoder) tagged(tag uint64) (any, error) {
 	switch tag {
 	case tagNone:

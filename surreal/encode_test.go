@@ -155,7 +155,6 @@ func TestWhatTheServerCouldNotReadIsRefused(t *testing.T) {
 		"year":              {time.Date(300000, 1, 1, 0, 0, 0, 0, time.UTC), "calendar"},
 		"id without table":  {NewRecordID("", "a"), "needs a table"},
 		"id nil":            {NewRecordID("job", nil), "is nil"},
-		"id empty":          {NewRecordID("job", ""), "is empty"},
 		"id float":          {NewRecordID("job", 1.5), "float64"},
 		"id bool":           {NewRecordID("job", true), "bool"},
 		"id None":           {NewRecordID("job", None), "CustomNil"},

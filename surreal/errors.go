@@ -95,8 +95,17 @@ func IsUniqueViolation(err error) bool {
 // record is no error to SurrealDB.
 func IsNotFound(err error) bool {
 	return queryError(err, func(e *QueryError) bool {
-		// A missing function has no kind of its own.
-		return e.Kind == "NotFound" || strings.HasPrefix(e.Message, "Function '") && strings.Contains(e.Message, "not found")
+		// A missing function has no kind of its own, nor has a missing table that a block ran into.
+		return e.Kind == "NotFound" || strings.HasPrefix(e.Message, "Function '") && strings.Contains(e.Message, "not found") ||
+			strings.HasPrefix(e.Message, "An error occurred: The table '") && strings.HasSuffix(e.Message, "' does not exist")
+	})
+}
+
+// IsValueRefused reports a value that a field does not take: by its type, or by an ASSERT.
+func IsValueRefused(err error) bool {
+	return queryError(err, func(e *QueryError) bool {
+		return e.Kind != kindThrown && (strings.HasPrefix(e.Message, "Couldn't coerce value for field `") ||
+			strings.HasPrefix(e.Message, "Found ") && strings.Contains(e.Message, "but field must conform to: "))
 	})
 }
 

@@ -10,8 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fxamacker/cbor/v2"
 	"github.com/surrealdb/surrealdb.go/pkg/models"
 )
+
+// Format is a value as SurrealQL, as SurrealDB itself writes it: 'text', 1, 1.5f, job:ab12.
+func Format(v any) string {
+	var b strings.Builder
+	formatValue(&b, v)
+	return b.String()
+}
 
 // formatValue writes a value as SurrealQL, as SurrealDB itself writes it.
 func formatValue(b *strings.Builder, v any) {
@@ -61,6 +69,8 @@ func formatSpecial(b *strings.Builder, v any) {
 		b.WriteString(string(v))
 	case models.Table:
 		formatName(b, string(v))
+	case cbor.Tag:
+		formatTag(b, v)
 	case models.GeometryPoint:
 		b.WriteString("(" + plainFloat(v.Longitude) + ", " + plainFloat(v.Latitude) + ")")
 	default:

@@ -51,7 +51,7 @@ func each[S ~[]E, E any](items S, one func(E) any) []any {
 // taggedGeometry decodes a geometry, whose parts have tags of their own.
 func (d *decoder) taggedGeometry(tag uint64) (any, error) {
 	if tag < tagPoint || tag > tagGeometryGroup {
-		return d.any()
+		return d.taggedOther(tag)
 	}
 	items, err := d.array()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devdbtest.Leftovers()...) }
 
 // patience is how long a test waits for what must happen soon.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func testContext(tb testing.TB) context.Context {
 	tb.Helper()

@@ -15,10 +15,11 @@ const parseDepth = 32
 const parseLimit = 16 << 10
 
 // ParseID reads a record id as people and SurrealDB write it: table:key, where both may stand in backticks or ⟨⟩ and
-// the key may be an integer, u'a uuid', an array or an object of plain values. It gives back what [FormatID] writes.
+// the key may be an integer, u'a uuid', an array or an object of plain values, in which ranges and sets may stand. It gives
+// back what [FormatID] writes.
 //
-// A plain key of digits is an integer, any other plain key a string: job:7 is not job:`7`. Ranges and functions such as
-// rand() are no record ids.
+// A plain key of digits is an integer, any other plain key a string: job:7 is not job:`7`. Ranges of ids and functions
+// such as rand() are no record ids.
 func ParseID(text string) (RecordID, error) {
 	if len(text) > parseLimit {
 		return RecordID{}, fmt.Errorf("%q is not a record id: it is longer than %d bytes", clip(text), parseLimit)

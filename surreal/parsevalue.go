@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/surrealdb/surrealdb.go/pkg/models"
 )
@@ -18,6 +19,20 @@ var (
 	durationPattern = regexp.MustCompile(`^(\d+(ns|us|µs|μs|ms|s|m|h|d|w|y))+`)
 	durationPart    = regexp.MustCompile(`(\d+)(ns|us|µs|μs|ms|s|m|h|d|w|y)`)
 )
+
+// IsText reports that a text can't be read as a value of another kind, but for a bare word: that it is not what [Format]
+// writes of a number, a record id, a duration, or a text in quotes.
+func IsText(text string) bool {
+	if len(text) > parseLimit || !utf8.ValidString(text) {
+		return true
+	}
+	p := parser{rest: text}
+	v, err := p.value(parseDepth)
+	if _, word := v.(models.Table); err != nil || word || p.rest != "" {
+		return true
+	}
+	return Format(v) != text
+}
 
 // value reads one value of an array or object in a record id.
 func (p *parser) value(depth int) (any, error) {
@@ -29,6 +44,9 @@ func (p *parser) value(depth int) (any, error) {
 	case p.accept("["):
 		return p.array(depth - 1)
 	case p.accept("{"):
+		if p.isSet() {
+			return p.set(depth - 1)
+		}
 		return p.object(depth - 1)
 	case p.accept("'"):
 		return p.quoted("'")
@@ -133,7 +151,7 @@ func (p *parser) startsRecordID() bool {
 
 // continues reports that a word goes on after the first n bytes, so that they are not all of it.
 func (p *parser) continues(n int) bool {
-	return n < len(p.rest) && (isWordByte(p.rest[n]) || p.rest[n] == '.')
+	return n < len(p.rest) && (isWordByte(p.rest[n]) || p.rest[n] == '.' && !strings.HasPrefix(p.rest[n:], ".."))
 }
 
 func parseNumber(text, suffix string) (any, error) {
@@ -176,7 +194,7 @@ func (p *parser) array(depth int) (any, error) {
 		if p.accept("]") {
 			return items, nil
 		}
-		item, err := p.value(depth)
+		item, err := p.ranged(depth)
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +216,7 @@ func (p *parser) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if members[key], err = p.value(depth); err != nil {
+		if members[key], err = p.ranged(depth); err != nil {
 			return nil, err
 		}
 		if err := p.separator("}"); err != nil {

@@ -12,7 +12,7 @@ import (
 func TestQueryGivesTheCauseOfAFailure(t *testing.T) {
 	t.Parallel()
 	c := open(t)
-	exec(t, c, "DEFINE TABLE job; DEFINE TABLE k; DEFINE INDEX k ON k FIELDS k UNIQUE; DEFINE FIELD n ON job TYPE option<int>", nil)
+	exec(t, c, "DEFINE TABLE job; DEFINE TABLE k; DEFINE INDEX k ON k FIELDS k UNIQUE; DEFINE FIELD n ON job TYPE option<int>; DEFINE FIELD even ON job TYPE option<int> ASSERT $value = NONE OR $value % 2 = 0", nil)
 	exec(t, c, "CREATE job:1; CREATE k:1 SET k = 'a'", nil)
 	cases := map[string]struct {
 		surql     string
@@ -23,6 +23,9 @@ func TestQueryGivesTheCauseOfAFailure(t *testing.T) {
 		"existing record, in a tx": {"BEGIN; LET $a = 1; CREATE job:1; LET $b = 2; COMMIT", 2, IsAlreadyExists},
 		"unique index":             {"CREATE k:2 SET k = 'a'", 0, IsUniqueViolation},
 		"unique index, in a tx":    {"BEGIN; CREATE k:3 SET k = 'b'; CREATE k:2 SET k = 'a'; COMMIT", 2, IsUniqueViolation},
+		"wrong type":               {"CREATE job:9 SET n = 'x'", 0, IsValueRefused},
+		"wrong type, in a block":   {"RETURN { CREATE job:9 SET n = 'x' }", 0, IsValueRefused},
+		"assertion":                {"CREATE job:9 SET even = 3", 0, IsValueRefused},
 		"undefined table":          {"SELECT * FROM nowhere", 0, IsNotFound},
 		"thrown":                   {"RETURN 1; THROW 'stop'", 1, func(err error) bool { s, ok := IsThrown(err); return ok && s == "stop" }},
 		"thrown, in a tx":          {"BEGIN; CREATE job:5; THROW 'stop'; COMMIT", 2, func(err error) bool { s, ok := IsThrown(err); return ok && s == "stop" }},

@@ -17,10 +17,7 @@ func checkID(id RecordID) error {
 	switch key := id.ID.(type) {
 	case nil:
 		return fmt.Errorf("the id of a record in %q is nil", id.Table)
-	case string:
-		if key == "" {
-			return fmt.Errorf("the id of a record in %q is empty", id.Table)
-		}
+	case string: // any, the empty one too: job:`` is a row like others
 	case uint64:
 		if key > math.MaxInt64 {
 			return fmt.Errorf("the id of a record in %q is beyond the integers: %d", id.Table, key)

@@ -47,11 +47,16 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // Retrying is the client with every request run again while it conflicts, as [Retry] does. Every request made with it
 // must be one that may be repeated as a whole: a single statement or a transaction.
-func (c *Client) Retrying() Querier { return retrying{c} }
+func (c *Client) Retrying() Retrier { return Retrier{c} }
 
-type retrying struct{ client *Client }
+// A Retrier is what [Client.Retrying] returns.
+type Retrier struct{ client *Client }
 
-func (r retrying) Query(ctx context.Context, surql string, vars map[string]any) (Results, error) {
+// Reading is that of the client: what is taken back meets nobody.
+func (r Retrier) Reading() Querier { return r.client.Reading() }
+
+// Query is that of the client, again while it conflicts.
+func (r Retrier) Query(ctx context.Context, surql string, vars map[string]any) (Results, error) {
 	results, err := r.client.Query(ctx, surql, vars)
 	if err == nil || !IsConflict(err) {
 		return results, err

@@ -7,6 +7,7 @@ import (
 )
 
 // RecordID is a table and a key. The key is a string, an integer, a [UUID], a []any or a map[string]any.
+// What a key of one of the last two has in it may be a [cbor.Tag], which stands for a range or a set.
 type RecordID = models.RecordID
 
 // NewRecordID is the record of a table with a key.

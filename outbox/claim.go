@@ -19,13 +19,10 @@ type Refused struct {
 // are now. Ids that are missing from both answers belong to somebody else, are not due, or are
 // gone. After an error nothing is known of the ids in no answer: see [Table.Held].
 func (t *Table) Claim(ctx context.Context, node string, ids []surreal.RecordID) ([]Job, []Refused, error) {
-	vars := map[string]any{
-		"node": node, "overridable": t.cfg.Overridable,
-		"timeout": surreal.Duration(t.cfg.Timeout), "grace": surreal.Duration(t.cfg.Grace),
-	}
+	vars := t.claimVars(node)
 	var refused []Refused
 	jobs, err := divide(ctx, ids, func(ctx context.Context, part []surreal.RecordID) ([]Job, error) {
-		return t.claimAll(ctx, part, vars)
+		return t.claimAll(ctx, t.claim, part, vars)
 	}, func(id surreal.RecordID, err error) ([]Job, error) {
 		refused = append(refused, Refused{ID: id, Err: err})
 		return nil, nil
@@ -36,10 +33,17 @@ func (t *Table) Claim(ctx context.Context, node string, ids []surreal.RecordID) 
 	return jobs, refused, nil
 }
 
-func (t *Table) claimAll(ctx context.Context, ids []surreal.RecordID, shared map[string]any) ([]Job, error) {
+func (t *Table) claimVars(node string) map[string]any {
+	return map[string]any{
+		"node": node, "overridable": t.cfg.Overridable,
+		"timeout": surreal.Duration(t.cfg.Timeout), "grace": surreal.Duration(t.cfg.Grace),
+	}
+}
+
+func (t *Table) claimAll(ctx context.Context, statement string, ids []surreal.RecordID, shared map[string]any) ([]Job, error) {
 	vars := maps.Clone(shared)
 	vars["ids"] = ids
-	rows, err := surreal.Rows(ctx, t.cfg.DB, t.claim, vars)
+	rows, err := surreal.Rows(ctx, t.cfg.DB, statement, vars)
 	if err != nil {
 		return t.claimed(ctx, vars, err)
 	}

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"testing"
+	"time"
 
 	"sp00ky.cloud/spky/surreal"
 )
@@ -45,5 +46,46 @@ func TestWhatCreatorsWriteHoldsNothingUp(t *testing.T) {
 		if job.Attempt() < 1 || job.Attempts() < 1 || job.Attempts() > MaxAttempts || r.table.AttemptTimeout(job).Hours() > 1 {
 			t.Errorf("%s: claimed as %+v", set, job)
 		}
+	}
+}
+
+// TestOddIdsAreIdsLikeOthers has jobs whose ids creators may choose, as odd as the database takes them: each is listed
+// as due, claimed along with the others, and settled.
+func TestOddIdsAreIdsLikeOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var ids []surreal.RecordID
+	for _, text := range []string{"``", "[user:``]", "['']", "{ a: '' }", "`\\u{0}`", "`..`", "`/`", "`🕷`", "-1", "[[], {}]", "[1..5]", "{ a: 1>..=5, b: .. }", "[{1, 2}, {,}]", "u'018e0000-0000-7000-8000-000000000001'"} {
+		id, err := surreal.ParseID("job:" + text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.exec("CREATE $id SET path = '/x' RETURN NONE", map[string]any{"id": id})
+		ids = append(ids, id)
+	}
+	due, err := r.table.Due(r.ctx, time.Unix(0, 0), time.Now().Add(time.Minute), 100)
+	if err != nil || len(due) != len(ids) {
+		t.Fatalf("%d of %d are due, %v", len(due), len(ids), err)
+	}
+	found := make([]surreal.RecordID, len(due))
+	for i, d := range due {
+		found[i] = d.ID
+	}
+	jobs, refused, err := r.table.Claim(r.ctx, "a", found)
+	if err != nil || len(refused) > 0 || len(jobs) != len(ids) {
+		t.Fatalf("%d claimed, %v refused, %v", len(jobs), refused, err)
+	}
+	outcomes := make([]Outcome, len(jobs))
+	for i, job := range jobs {
+		outcomes[i] = Outcome{ID: job.ID, Epoch: job.Epoch, Status: Success}
+	}
+	settled, err := r.table.Settle(r.ctx, outcomes)
+	for i, one := range settled {
+		if !one.Written {
+			t.Errorf("%s: %+v", surreal.FormatID(outcomes[i].ID), one)
+		}
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }

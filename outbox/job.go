@@ -56,6 +56,10 @@ type Job struct {
 	// Platform is true for a row that the platform wrote to run a workflow instance: the only kind
 	// that may call a path under /__spky/.
 	Platform bool
+	// Traceparent is what the creator was doing, as a W3C trace context; unchecked, "" where he has not said.
+	Traceparent string
+	// Partition is the key of the partition whose slot the job holds, "" where it belongs to none.
+	Partition string
 	// Err is ErrUnreadable where the row could be claimed but not decoded; only ID and Epoch are set then.
 	Err error
 }
@@ -79,7 +83,13 @@ type claimedRow struct {
 	Timeout   any              `json:"timeout"`
 	DueAt     time.Time        `json:"due_at"`
 	CreatedAt any              `json:"created_at"`
-	Platform  bool             `json:"platform"`
+	Grant     *grant           `json:"grant"`
+	Trace     any              `json:"traceparent"`
+}
+
+// A grant is what the instance of a durable run's job says of it.
+type grant struct {
+	Trace any `json:"traceparent"`
 }
 
 type claimedKey struct {
@@ -97,11 +107,14 @@ func decodeJob(raw surreal.Result) (Job, error) {
 		return Job{ID: key.ID, Epoch: key.Epoch, Err: errors.Join(ErrUnreadable, err)}, nil
 	}
 	job := Job{
-		ID: row.ID, Epoch: row.Epoch, Payload: row.Payload, DueAt: row.DueAt, Platform: row.Platform,
+		ID: row.ID, Epoch: row.Epoch, Payload: row.Payload, DueAt: row.DueAt, Platform: row.Grant != nil,
 		Retries: max(integer(row.Retries, 0), 0), MaxRetries: integer(row.Max, DefaultAttempts), Timeout: seconds(row.Timeout),
 	}
 	job.Path, _ = row.Path.(string)
 	job.Strategy, _ = row.Strategy.(string)
+	if job.Traceparent, _ = row.Trace.(string); job.Traceparent == "" && row.Grant != nil {
+		job.Traceparent, _ = row.Grant.Trace.(string)
+	}
 	if at, ok := row.CreatedAt.(interface{ UTC() time.Time }); ok {
 		job.CreatedAt = at.UTC()
 	}

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devdbtest.Leftovers()...) }
 
 // testLimit is how long a test waits for what must happen.
-const testLimit = 60 * time.Second
+const testLimit = 3 * time.Minute
 
 // A rig is a database of a test's own with the platform's schema and an outbox table named job.
 type rig struct {

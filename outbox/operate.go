@@ -103,13 +103,3 @@ func (t *Table) Get(ctx context.Context, id surreal.RecordID) (Row, error) {
 	}
 	return rows[0], nil
 }
-
-// List answers with up to limit jobs, newest first, without their payloads, results and errors;
-// status "" means any.
-func (t *Table) List(ctx context.Context, status Status, limit int) ([]Row, error) {
-	rows, err := surreal.First[[]Row](ctx, t.cfg.DB, t.newest, map[string]any{"status": string(status), "limit": limit})
-	if err != nil {
-		return nil, fmt.Errorf("list jobs of %s: %w", t.cfg.Name, err)
-	}
-	return rows, nil
-}

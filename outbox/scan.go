@@ -16,7 +16,12 @@ type Due struct {
 }
 
 // Due lists the oldest rows with after < run_at <= until, oldest first.
+//
+// Where the jobs are parted, those that wait in a partition's queue are not among them.
 func (t *Table) Due(ctx context.Context, after, until time.Time, limit int) ([]Due, error) {
+	if t.Partitioned() {
+		return t.dueInNoQueue(ctx, after, until, limit)
+	}
 	rows, err := surreal.First[[]Due](ctx, t.cfg.DB, t.due, map[string]any{"from": after.Add(1), "to": until.Add(1), "limit": limit})
 	if err != nil {
 		return nil, fmt.Errorf("list due jobs of %s: %w", t.cfg.Name, err)
@@ -87,6 +92,19 @@ func (t *Table) Adopt(ctx context.Context) (int, []Refused, error) {
 		return nil, nil
 	})
 	return len(adopted), refused, wrap(err, "adopt stray jobs of", t.cfg.Name)
+}
+
+// Enlist gives jobs their place in lists that were written before the table had a column for it, up to
+// 500 at a time, and says how many got one. Those that the table's own rules refuse stay last.
+func (t *Table) Enlist(ctx context.Context) (int, error) {
+	ids, err := surreal.First[[]surreal.RecordID](ctx, t.cfg.DB, t.late, nil)
+	if err != nil || len(ids) == 0 {
+		return 0, wrap(err, "list old jobs of", t.cfg.Name)
+	}
+	enlisted, err := divide(ctx, ids, func(ctx context.Context, part []surreal.RecordID) ([]surreal.RecordID, error) {
+		return surreal.First[[]surreal.RecordID](ctx, t.cfg.DB, t.enlist, map[string]any{"ids": part})
+	}, func(surreal.RecordID, error) ([]surreal.RecordID, error) { return nil, nil })
+	return len(enlisted), wrap(err, "enlist old jobs of", t.cfg.Name)
 }
 
 // Straighten takes run_at away from rows that are not pending, and says how many it found. Nobody

@@ -3,6 +3,8 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +58,10 @@ type Settled struct {
 	Err error
 }
 
-const settleCall = "RETURN fn::spky::job::settle($outcomes)"
+const (
+	settleCall  = "RETURN fn::spky::job::settle($outcomes)"
+	succeedCall = "RETURN fn::spky::job::succeed($outcomes)"
+)
 
 // Settle writes outcomes; the answer has one element for each, in their order. An error means that
 // the database was not reached and nothing is known: settling again is safe, for an outcome that
@@ -78,11 +83,18 @@ type settledRow struct {
 }
 
 func (t *Table) settleAll(ctx context.Context, outcomes []Outcome) ([]Settled, error) {
+	if plain(outcomes) {
+		return t.settlePlain(ctx, outcomes)
+	}
+	call, encode := settleCall, t.encode
+	if !slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.Status != Success || o.Counts || o.Failure != nil }) {
+		call, encode = succeedCall, encodeSuccess
+	}
 	args := make([]map[string]any, len(outcomes))
 	for i, o := range outcomes {
-		args[i] = t.encode(o)
+		args[i] = encode(o)
 	}
-	rows, err := surreal.First[[]settledRow](ctx, t.cfg.DB, settleCall, map[string]any{"outcomes": args})
+	rows, err := surreal.First[[]settledRow](ctx, t.cfg.DB, call, map[string]any{"outcomes": args})
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +106,49 @@ func (t *Table) settleAll(ctx context.Context, outcomes []Outcome) ([]Settled, e
 		settled[i] = t.judge(o, rows[i])
 	}
 	return settled, nil
+}
+
+// plain says whether outcomes are successes of one epoch and with one result, as backends give that
+// answer nothing, or the same to every job.
+func plain(outcomes []Outcome) bool {
+	first := outcomes[0]
+	return !slices.ContainsFunc(outcomes, func(o Outcome) bool {
+		return o.Status != Success || o.Counts || o.Failure != nil || o.Epoch != first.Epoch || !reflect.DeepEqual(o.Result, first.Result)
+	})
+}
+
+// settlePlain writes plain outcomes: one statement for all their rows is the cheapest there is.
+func (t *Table) settlePlain(ctx context.Context, outcomes []Outcome) ([]Settled, error) {
+	ids := make([]surreal.RecordID, len(outcomes))
+	for i, o := range outcomes {
+		ids[i] = o.ID
+	}
+	written, err := surreal.First[[]surreal.RecordID](ctx, t.cfg.DB, t.succeed, map[string]any{
+		"ids": ids, "epoch": outcomes[0].Epoch, "result": stored(outcomes[0].Result),
+	})
+	if err != nil {
+		return nil, err
+	}
+	ours := make(map[string]bool, len(written))
+	for _, id := range written {
+		ours[surreal.FormatID(id)] = true
+	}
+	settled := make([]Settled, len(outcomes))
+	for i, o := range outcomes {
+		if settled[i] = (Settled{Written: true, Status: Success}); ours[surreal.FormatID(o.ID)] {
+			continue
+		}
+		if settled[i], err = t.found(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	return settled, nil
+}
+
+// found says what became of a job that an outcome was not written to.
+func (t *Table) found(ctx context.Context, o Outcome) (Settled, error) {
+	row, err := surreal.First[settledRow](ctx, t.cfg.DB, "RETURN fn::spky::job::found($id)", map[string]any{"id": o.ID})
+	return t.judge(o, row), err
 }
 
 // judge reads one answer. A row found just as the outcome wanted it was written by an earlier call
@@ -125,13 +180,21 @@ func (t *Table) status(o Outcome) Status {
 	return o.Status
 }
 
+func encodeSuccess(o Outcome) map[string]any {
+	return map[string]any{"id": o.ID, "epoch": o.Epoch, "result": stored(o.Result)}
+}
+
+func stored(result any) any {
+	if result == nil {
+		return surreal.None
+	}
+	return result
+}
+
 func (t *Table) encode(o Outcome) map[string]any {
 	args := map[string]any{
 		"id": o.ID, "epoch": o.Epoch, "status": string(t.status(o)), "cancelled": string(t.cfg.Cancelled), "retries": 0,
-		"wait": surreal.Duration(max(o.Wait, 0)), "result": o.Result, "error": surreal.None,
-	}
-	if o.Result == nil {
-		args["result"] = surreal.None
+		"wait": surreal.Duration(max(o.Wait, 0)), "result": stored(o.Result), "error": surreal.None,
 	}
 	if o.Counts {
 		args["retries"] = 1

@@ -1,6 +1,8 @@
 package outbox
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +135,39 @@ func TestSettlingJudgesEachRowAlone(t *testing.T) {
 	}
 	if row := r.row(last); row.Status != Success || row.Result != "fine" {
 		t.Errorf("the job behind the bad ones is %+v", row)
+	}
+}
+
+// TestSuccessesKeepTheirOwnResults settles batches whose results are one, none or many, of one epoch and of two.
+func TestSuccessesKeepTheirOwnResults(t *testing.T) {
+	t.Parallel()
+	body := func(n int) any { return map[string]any{"n": uint64(n)} }
+	for name, result := range map[string]func(n int) any{
+		"one": func(int) any { return body(7) }, "none": func(int) any { return nil }, "many": body,
+		"one but for the last": func(n int) any { return body(n / 4) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			again := r.job("0", nil)
+			r.settle(Outcome{ID: again, Epoch: r.claim("a", again).Epoch, Status: Pending})
+			ids := []surreal.RecordID{again, r.job("1", nil), r.job("2", nil), r.job("3", nil), r.job("4", nil)}
+			var outcomes []Outcome
+			for n, id := range ids {
+				outcomes = append(outcomes, Outcome{ID: id, Epoch: r.claim("a", id).Epoch, Status: Success, Result: result(n)})
+			}
+			for _, batch := range [][]Outcome{outcomes[:1], outcomes[1:4], outcomes} { // some twice, as after a lost answer
+				settled, err := r.table.Settle(r.ctx, batch)
+				if err != nil || slices.ContainsFunc(settled, func(s Settled) bool { return !s.Written || s.Err != nil }) {
+					t.Fatalf("settled as %+v, %v", settled, err)
+				}
+			}
+			for n, id := range ids {
+				if row := r.row(id); row.Status != Success || !reflect.DeepEqual(row.Result, result(n)) {
+					t.Errorf("%s is %+v, want the result %v", surreal.FormatID(id), row, result(n))
+				}
+			}
+		})
 	}
 }
 

@@ -23,16 +23,24 @@ type Config struct {
 	Timeout time.Duration
 	// Overridable lets a row's own timeout column win, within 1 s and 1 h.
 	Overridable bool
+	// PartitionBy is the column whose values part the jobs, or a path below one, checked by
+	// schema.CheckPartition; the table has to be prepared for it. Defaults to none. Jobs without a value
+	// belong to no partition.
+	PartitionBy string
+	// PartitionConcurrency is how many jobs of one partition run at once. Defaults to 1.
+	PartitionConcurrency int
 	// Grace is how long a lease outlives its attempt's timeout. Defaults to 10 s.
 	Grace time.Duration
 }
 
 // A Table is one outbox table.
 type Table struct {
-	cfg                               Config
-	claim, mine, reread               string
-	due, held, stray, straighten      string
-	adopt, touch, get, newest, create string
+	cfg                          Config
+	claim, mine, reread          string
+	due, held, stray, straighten string
+	adopt, touch, get, create    string
+	late, enlist, succeed        string
+	partition                    partitionTexts
 }
 
 // New makes a table of its description; it touches no database.
@@ -46,11 +54,14 @@ func New(cfg Config) *Table {
 	if cfg.Grace <= 0 {
 		cfg.Grace = 10 * time.Second
 	}
+	cfg.PartitionConcurrency = max(cfg.PartitionConcurrency, 1)
 	text := func(name string) string { return statement(name, cfg.Name) }
 	return &Table{
-		cfg: cfg, claim: text("claim"), mine: text("mine"), reread: text("reread"),
+		cfg: cfg, partition: newPartitionTexts(cfg),
+		claim: strings.ReplaceAll(text("claim"), slotMark, ""), mine: text("mine"), reread: text("reread"),
 		due: text("due"), held: text("held"), stray: text("stray"), straighten: text("straighten"),
-		adopt: text("adopt"), touch: text("touch"), get: text("get"), newest: text("newest"), create: text("create"),
+		adopt: text("adopt"), touch: text("touch"), get: text("get"), create: text("create"),
+		late: text("late"), enlist: text("enlist"), succeed: text("succeed"),
 	}
 }
 

@@ -77,7 +77,11 @@ func (r *run) do(ctx context.Context, key stepKey, row *storedStep, opts []Optio
 	if err := r.enter(key, row); err != nil {
 		return nil, err
 	}
-	value, wait, err := r.newAttempts(key, row, o).all(ctx, fn)
+	ctx, span := r.traceStep(ctx, key)
+	a := r.newAttempts(key, row, o)
+	a.span = span
+	value, wait, err := a.all(ctx, fn)
+	span.end(a, wait, err)
 	switch {
 	case wait != nil:
 		return nil, r.park(*wait)
@@ -136,6 +140,7 @@ type attempts struct {
 	run  *run
 	step protocol.Step
 	lost bool // the last attempt was ended by closeLost, which no row says yet
+	span *stepTrace
 }
 
 func (r *run) newAttempts(key stepKey, row *storedStep, o options) *attempts {
@@ -162,7 +167,7 @@ func (a *attempts) closeLost() {
 	last := &a.step.Attempts[n-1]
 	last.EndedAt = &now
 	last.Error = &protocol.Error{Name: nameCrash, Message: "the process died, or lost the instance, during the attempt"}
-	if len(a.step.Attempts) <= a.step.Config.Retries.Limit {
+	if a.step.Tried() <= a.step.Config.Retries.Limit {
 		a.schedule(now)
 		a.lost = true
 	}
@@ -204,14 +209,14 @@ func (a *attempts) all(ctx context.Context, fn function) (any, *protocol.Wait, e
 
 // schedule sets when the next attempt is due, counted from when the last one ended.
 func (a *attempts) schedule(from time.Time) {
-	at := from.Add(wait(a.step.Config, len(a.step.Attempts)))
+	at := from.Add(wait(a.step.Config, a.step.Tried()))
 	a.step.Status, a.step.RetryAt = protocol.StepRetrying, &at
 }
 
 // exhausted ends the step where no attempt is left.
 func (a *attempts) exhausted() (bool, error) {
 	n := len(a.step.Attempts)
-	if n == 0 || n <= a.step.Config.Retries.Limit {
+	if n == 0 || a.step.Tried() <= a.step.Config.Retries.Limit {
 		return false, nil
 	}
 	return true, a.fail(a.step.Attempts[n-1].Error)
@@ -247,7 +252,7 @@ func (a *attempts) try(ctx context.Context, fn function) (done bool, value any, 
 	r := a.run
 	began := r.now()
 	a.step.Status, a.step.RetryAt = protocol.StepRunning, nil
-	a.step.Attempts = append(a.step.Attempts, protocol.Attempt{StartedAt: began})
+	a.step.Attempt(began)
 	value, err = a.call(ctx, fn)
 	if cause := context.Cause(r.ctx); cause != nil && err != nil {
 		return true, nil, a.abandon(cause)
@@ -264,11 +269,12 @@ func (a *attempts) try(ctx context.Context, fn function) (done bool, value any, 
 	}
 	failure := stored(err)
 	last.Error = brief(failure)
-	if final(err) || len(a.step.Attempts) > a.step.Config.Retries.Limit {
+	if final(err) || a.step.Tried() > a.step.Config.Retries.Limit {
 		return true, nil, a.fail(failure)
 	}
 	a.schedule(ended)
-	r.log.Info("step attempt failed", "step", a.step.Name, "attempt", len(a.step.Attempts), "error", last.Error.Message, "retry_at", *a.step.RetryAt)
+	a.span.failed(a.step.Tried(), last.Error)
+	r.log.Info("step attempt failed", "step", a.step.Name, "attempt", a.step.Tried(), "error", last.Error.Message, "retry_at", *a.step.RetryAt)
 	return false, nil, r.begin(a.step)
 }
 
@@ -304,7 +310,7 @@ func (a *attempts) call(ctx context.Context, fn function) (any, error) {
 	defer cancel()
 	unhook := context.AfterFunc(r.ctx, cancel)
 	defer unhook()
-	ctx = context.WithValue(ctx, stepContext{}, stepInfo{log: r.log, name: a.step.Name, attempt: len(a.step.Attempts)})
+	ctx = context.WithValue(ctx, stepContext{}, stepInfo{log: r.log, name: a.step.Name, attempt: a.step.Tried()})
 	return guard(ctx, slow, a.snapshot().hooked(fn))
 }
 

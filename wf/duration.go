@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 var durationPart = regexp.MustCompile(`^\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*((?:,|and\s)\s*)?`)
@@ -36,11 +37,19 @@ func unit(name string) (time.Duration, bool) {
 	return 0, false
 }
 
+// plainSpace makes one kind of space of all that people may type or paste.
+func plainSpace(r rune) rune {
+	if unicode.IsSpace(r) {
+		return ' '
+	}
+	return r
+}
+
 // ParseDuration reads durations as people write them: "30 seconds", "5s", "1 min", "2 hours",
 // "1 hour 30 minutes", "1 month" (30 days), "1 year" (365 days). Anything else is an error; a bare
 // number is one too, since nobody can tell its unit.
 func ParseDuration(text string) (time.Duration, error) {
-	rest, total := text, 0.0
+	rest, total := strings.Map(plainSpace, text), 0.0
 	if strings.TrimSpace(text) == "" {
 		return 0, fmt.Errorf("%w: duration %q: is empty; write for instance \"30 seconds\"", ErrConfig, text)
 	}

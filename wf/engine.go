@@ -137,7 +137,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		e.runs.Wait()
 		e.branches.Wait()
 		if d, ok := e.store.(*database); ok {
-			d.group.close()
+			d.calls.close()
 		}
 	}()
 	var err error
@@ -147,6 +147,15 @@ func (e *Engine) Close(ctx context.Context) error {
 		err = fmt.Errorf("close workflow engine: runs are left, their leases run out: %w", ctx.Err())
 	}
 	return errors.Join(err, e.hangUp())
+}
+
+// database is where instances are; a test's engine has none.
+func (e *Engine) database() (*database, error) {
+	d, ok := e.store.(*database)
+	if !ok {
+		return nil, fmt.Errorf("%w: an engine for tests has no database to create instances in", ErrConfig)
+	}
+	return d, nil
 }
 
 func (e *Engine) lookup(binding string) (definition, bool) {

@@ -36,6 +36,8 @@ var (
 	ErrExists = errors.New("wf: instance already exists")
 	// ErrNotFound is an id that no instance has.
 	ErrNotFound = errors.New("wf: instance not found")
+	// ErrStepNotFound is a step to restart from that the instance does not have.
+	ErrStepNotFound = errors.New("wf: step not found in execution history")
 )
 
 // A StateError is an operation that makes no sense in the state an instance is in.

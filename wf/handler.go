@@ -36,7 +36,7 @@ func (e *Engine) Handler(next http.Handler) http.Handler {
 		}
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			refuse(w, http.StatusMethodNotAllowed, "runs are asked for with POST")
+			refuse(w, http.StatusMethodNotAllowed, "bad_request", "runs are asked for with POST")
 			return
 		}
 		e.serveRun(w, r)
@@ -48,20 +48,20 @@ func (e *Engine) serveRun(w http.ResponseWriter, r *http.Request) {
 	def, ok := e.lookup(binding)
 	switch {
 	case !e.authorised(r):
-		refuse(w, http.StatusUnauthorized, "the bearer token is missing or wrong")
+		refuse(w, http.StatusUnauthorized, "unauthorized", "the bearer token is missing or wrong")
 		return
 	case !ok:
-		refuse(w, http.StatusNotFound, fmt.Sprintf("no workflow is registered as %q in this backend", binding))
+		refuse(w, http.StatusNotFound, "unknown_workflow", fmt.Sprintf("no workflow is registered as %q in this backend", binding))
 		return
 	}
 	id, err := requested(w, r)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
+		refuse(w, http.StatusBadRequest, "bad_request", err.Error())
 		return
 	}
 	if !e.admit() {
 		w.Header().Set("Spky-Retry", "busy")
-		refuse(w, http.StatusServiceUnavailable, "this process shuts down")
+		refuse(w, http.StatusServiceUnavailable, "shutting_down", "this process shuts down")
 		return
 	}
 	defer e.runs.Done()
@@ -69,22 +69,22 @@ func (e *Engine) serveRun(w http.ResponseWriter, r *http.Request) {
 	if text, err := url.PathUnescape(job); err == nil { // a broken one fits no instance
 		job = text
 	}
-	res, err := e.pass(r.Context(), def, binding, id, job, attemptTimeout(r))
+	res, err := e.pass(asked(r), def, binding, id, job, attemptTimeout(r))
 	e.answer(w, id, res, err)
 }
 
 func (e *Engine) answer(w http.ResponseWriter, id string, res result, err error) {
 	switch {
 	case err != nil && surreal.IsNotFound(err):
-		refuse(w, http.StatusInternalServerError, "the database lacks the platform's schema; run `spky migrate apply`: "+err.Error())
+		refuse(w, http.StatusInternalServerError, "database", "the database lacks the platform's schema; run `spky migrate apply`: "+err.Error())
 	case err != nil:
 		e.log.Warn("no run", "instance", id, "error", err)
-		refuse(w, http.StatusInternalServerError, err.Error())
+		refuse(w, http.StatusInternalServerError, "database", err.Error())
 	case res.State == "busy":
 		w.Header().Set("Spky-Retry", "busy")
-		refuse(w, http.StatusServiceUnavailable, "another run holds the instance")
+		refuse(w, http.StatusServiceUnavailable, "busy", "another run holds the instance")
 	case res.State == "missing":
-		refuse(w, http.StatusNotFound, "no such instance of this workflow")
+		refuse(w, http.StatusNotFound, "unknown_instance", "no such instance of this workflow")
 	default:
 		reply(w, http.StatusOK, res)
 	}
@@ -121,8 +121,9 @@ func (e *Engine) authorised(r *http.Request) bool {
 	return ok && subtle.ConstantTimeCompare(have[:], want[:]) == 1
 }
 
-func refuse(w http.ResponseWriter, status int, message string) {
-	reply(w, status, map[string]string{"message": message})
+// refuse answers with a code for programs and a message for people.
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	reply(w, status, map[string]string{"code": code, "message": message})
 }
 
 func reply(w http.ResponseWriter, status int, body any) {

@@ -62,14 +62,16 @@ func (w *Workflow[P]) Create(ctx context.Context, params P, opts ...CreateOption
 	if err != nil {
 		return nil, fmt.Errorf("create instance of %s: %w", w.binding, err)
 	}
-	made, err := w.create(ctx, []map[string]any{row})
+	ctx, span := traceCreation(ctx, w.binding, row)
+	defer span.End()
+	made, err := w.engine.create(ctx, row)
 	if err != nil {
 		return nil, fmt.Errorf("create instance of %s: %w", w.binding, err)
 	}
-	if len(made) == 0 {
+	if !made {
 		return nil, fmt.Errorf("create instance %s of %s: %w", row["id"], w.binding, ErrExists)
 	}
-	return made[0], nil
+	return &Instance{engine: w.engine, id: row["id"].(string)}, nil //nolint:forcetypeassert // set by newRow
 }
 
 // A NewInstance is one of a batch.
@@ -94,32 +96,48 @@ func (w *Workflow[P]) CreateBatch(ctx context.Context, batch []NewInstance[P]) (
 		}
 		rows[i] = row
 	}
-	made, err := w.create(ctx, rows)
+	ctx, span := traceCreation(ctx, w.binding, rows...)
+	defer span.End()
+	answers, err := w.engine.createAll(ctx, rows)
 	if err != nil {
 		return nil, fmt.Errorf("create batch of %s: %w", w.binding, err)
 	}
-	return made, nil
-}
-
-func (w *Workflow[P]) create(ctx context.Context, rows []map[string]any) ([]*Instance, error) {
-	type answer struct {
-		OK bool `json:"ok"`
-	}
-	const call = "RETURN fn::spky::wf::create_batch($rows)"
-	answers, err := surreal.First[[]answer](ctx, w.engine.db, call, map[string]any{"rows": rows})
-	if surreal.IsAlreadyExists(err) { // made by somebody else meanwhile: look again
-		answers, err = surreal.First[[]answer](ctx, w.engine.db, call, map[string]any{"rows": rows})
-	}
-	if err != nil {
-		return nil, err
-	}
 	var made []*Instance
-	for i, a := range answers {
-		if a.OK {
+	for i, ok := range answers {
+		if ok {
 			made = append(made, &Instance{engine: w.engine, id: rows[i]["id"].(string)}) //nolint:forcetypeassert // set by newRow
 		}
 	}
 	return made, nil
+}
+
+// createAll creates instances in one transaction, and says which of them there were not.
+func (e *Engine) createAll(ctx context.Context, rows []map[string]any) ([]bool, error) {
+	d, err := e.database()
+	if err != nil {
+		return nil, err
+	}
+	calls := make([]call, len(rows))
+	for i, row := range rows {
+		calls[i].create = row
+	}
+	answers, err := d.perform(ctx, calls)
+	if err != nil {
+		return nil, err
+	}
+	made := make([]bool, len(answers))
+	for i, a := range answers {
+		made[i] = a.made
+	}
+	return made, nil
+}
+
+func (e *Engine) create(ctx context.Context, row map[string]any) (bool, error) {
+	d, err := e.database()
+	if err != nil {
+		return false, err
+	}
+	return d.create(ctx, row)
 }
 
 func (w *Workflow[P]) newRow(params P, opts []CreateOption) (map[string]any, error) {
@@ -279,12 +297,8 @@ func (i *Instance) Terminate(ctx context.Context) error {
 	return i.call(ctx, "terminate", "RETURN fn::spky::wf::terminate($id)", nil)
 }
 
-// Restart begins again with the same id and params, in any state: steps and events are forgotten.
-func (i *Instance) Restart(ctx context.Context) error {
-	return i.call(ctx, "restart", "RETURN fn::spky::wf::restart($id)", nil)
-}
-
-// Retry goes on with an errored instance from the steps that failed.
+// Retry goes on with an errored instance from the steps that made it fail; failed steps that the workflow
+// caught stay as they are.
 func (i *Instance) Retry(ctx context.Context) error {
 	return i.call(ctx, "retry", "RETURN fn::spky::wf::retry($id)", nil)
 }
@@ -297,12 +311,15 @@ func (i *Instance) call(ctx context.Context, verb, call string, vars map[string]
 	answer, err := surreal.First[struct {
 		OK     bool   `json:"ok"`
 		Status string `json:"status"`
+		Reason string `json:"reason"`
 	}](ctx, i.engine.db, call, all)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s instance %s: %w", verb, i.id, err)
 	case answer.OK:
 		return nil
+	case answer.Reason == reasonNoStep:
+		return fmt.Errorf("%s instance %s: %w", verb, i.id, ErrStepNotFound)
 	case answer.Status == "":
 		return fmt.Errorf("%s instance %s: %w", verb, i.id, ErrNotFound)
 	}

@@ -36,7 +36,11 @@ func (r *run) checkOrderLocked(key stepKey, row *storedStep) error {
 		return errors.Join(errOver, ErrNondeterminism)
 	}
 	warning := r.warning
-	r.endGroup.Go(func() { r.warn(warning, false) })
+	r.warned.Add(1)
+	r.endGroup.Go(func() {
+		defer r.warned.Done()
+		r.warn(warning, false)
+	})
 	return nil
 }
 

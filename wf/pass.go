@@ -37,7 +37,8 @@ func (e *Engine) pass(caller context.Context, def definition, binding, id, job s
 		return result{State: got.State}, nil
 	}
 	budget := min(timeout*8/10, maxBudget)
-	r := e.newRun(e.life, got, budget)
+	life, span := traceRun(e.life, caller, got.Instance)
+	r := e.newRun(life, got, budget)
 	if caller.Err() != nil { // nobody waits: the lease must not be held for nothing
 		r.stop(endShutdown, errShutdown)
 	}
@@ -45,7 +46,9 @@ func (e *Engine) pass(caller context.Context, def definition, binding, id, job s
 	e.runs.Add(1)
 	go func() {
 		defer e.runs.Done()
-		done <- r.drive(def, caller.Done())
+		res := r.drive(def, caller.Done())
+		span.end(r, res)
+		done <- res
 	}()
 	select {
 	case res := <-done:
@@ -114,6 +117,7 @@ func (r *run) conclude(output any, err error) result {
 
 // handBack gives the instance to whoever runs it next.
 func (r *run) handBack() {
+	r.warned.Wait()
 	_, err := r.write(func(ctx context.Context) (protocol.Ack, error) {
 		return r.store.Suspend(ctx, r.instance.ID, r.instance.Fence, nil)
 	})

@@ -49,7 +49,7 @@ func (r *run) query(ctx context.Context, key stepKey, row *storedStep, surql str
 		step := a.step
 		step.Status = protocol.StepComplete
 		step.Attempts[len(step.Attempts)-1].EndedAt = &ended
-		w := protocol.StepWrite{Instance: r.instance.ID, Fence: r.instance.Fence, Step: step, Done: true}
+		w := r.addressed(protocol.StepWrite{Step: step}, true)
 		own, err := persist(ctx, func(ctx context.Context) (committedValue, error) {
 			ack, value, err := db.query(ctx, w, surql, vars)
 			return committedValue{value: value, ack: ack}, err
@@ -69,14 +69,14 @@ const (
 
 // query runs the block between the check of the fence and the commit of the step.
 func (d *database) query(ctx context.Context, w protocol.StepWrite, surql string, vars map[string]any) (protocol.Ack, any, error) {
-	all := map[string]any{"spky_op": stepOp(w)}
+	all := map[string]any{"spky_op": stepOp(w), "spky_row": stepRow(w)}
 	for name, value := range vars {
 		all[name] = value
 	}
 	// A closure keeps a RETURN of the block from ending the transaction: at its top level it would
 	// skip to the COMMIT.
-	text := "BEGIN;\nLET $spky_held = fn::spky::wf::hold($spky_op);\nLET $spky_result = (|| {\n" + surql + "\n})();\n" +
-		"RETURN fn::spky::wf::commit_query($spky_op, $spky_result);\nCOMMIT;"
+	text := "BEGIN;\nLET $spky_held = fn::spky::wf::hold($spky_op, $spky_row);\nLET $spky_result = (|| {\n" + surql + "\n})();\n" +
+		"RETURN fn::spky::wf::commit_query($spky_op, $spky_row, $spky_result);\nCOMMIT;"
 	answer, err := surreal.Last[struct {
 		Pause  bool `json:"pause"`
 		Output any  `json:"output"`
@@ -97,6 +97,6 @@ func (d *database) query(ctx context.Context, w protocol.StepWrite, surql string
 
 // stored reads the result of a step that is done.
 func (d *database) stored(ctx context.Context, w protocol.StepWrite) (protocol.Ack, any, error) {
-	output, err := surreal.First[any](ctx, d.db, "RETURN fn::spky::wf::output_of($op)", map[string]any{"op": stepOp(w)})
+	output, err := surreal.First[any](ctx, d.db, "SELECT VALUE output FROM ONLY $step", map[string]any{"step": stepID(w)})
 	return protocol.Ack{OK: true}, output, err
 }

@@ -57,6 +57,7 @@ type run struct {
 	calls    int            // of steps that are functions, in this pass
 	limit    int            // for calls
 	endGroup sync.WaitGroup // the write that ends the run
+	warned   sync.WaitGroup // warnings on their way, which the end of the lease would keep from being stored
 }
 
 type nameKey struct{ kind, name string }
@@ -200,6 +201,7 @@ func (r *run) suspendLocked(waits []protocol.Wait) {
 	}
 	r.endLocked(endSuspended, nil)
 	r.endGroup.Go(func() {
+		r.warned.Wait()
 		_, err := r.write(func(ctx context.Context) (protocol.Ack, error) {
 			return r.store.Suspend(ctx, r.instance.ID, r.instance.Fence, waits)
 		})
@@ -280,12 +282,22 @@ func (r *run) commitNew(w protocol.StepWrite) (bool, error) {
 	if over {
 		return false, errOver
 	}
-	w.Instance, w.Fence, w.Done = r.instance.ID, r.instance.Fence, true
+	w = r.addressed(w, true)
 	ack, err := r.write(func(ctx context.Context) (protocol.Ack, error) { return r.store.Commit(ctx, w) })
 	if err != nil {
 		return false, r.unstored(w.Step.Name, err)
 	}
 	return !ack.Repeated, r.committed(ack)
+}
+
+// addressed is w as a write of this run.
+func (r *run) addressed(w protocol.StepWrite, done bool) protocol.StepWrite {
+	w.Instance, w.Incarnation, w.Owner, w.Fence = r.instance.ID, r.instance.Incarnation, r.instance.Owner, r.instance.Fence
+	if w.Done = done; done {
+		now := r.now()
+		w.FinishedAt = &now
+	}
+	return w
 }
 
 // committed takes the answer to a commit.
@@ -319,7 +331,7 @@ func (r *run) unstored(step string, err error) error {
 
 // begin writes a step that is not done yet.
 func (r *run) begin(s protocol.Step) error {
-	w := protocol.StepWrite{Instance: r.instance.ID, Fence: r.instance.Fence, Step: s}
+	w := r.addressed(protocol.StepWrite{Step: s}, false)
 	ack, err := r.write(func(ctx context.Context) (protocol.Ack, error) { return r.store.Begin(ctx, w) })
 	if err != nil {
 		return r.unstored(s.Name, err)

@@ -17,42 +17,53 @@ type DB interface {
 // database is the protocol over the functions fn::spky::wf::…
 type database struct {
 	db    DB
-	group *committer
+	calls *group
 }
 
 func newDatabase(db DB) *database {
 	d := &database{db: db}
-	d.group = newCommitter(d.commitAll)
+	d.calls = newGroup(d.perform)
 	return d
 }
 
 func (d *database) Acquire(ctx context.Context, id, binding, job, token string) (protocol.Acquired, error) {
-	vars := map[string]any{"id": id, "binding": binding, "job": jobOp(job), "run": token, "ttl": surreal.Duration(protocol.LeaseTTL)}
-	got, err := surreal.First[acquired](ctx, d.db, "RETURN fn::spky::wf::acquire($id, $binding, $job, $run, $ttl)", vars)
+	got, err := d.calls.do(ctx, call{acquire: map[string]any{
+		"id": id, "binding": binding, "job": jobOp(job), "run": token, "ttl": surreal.Duration(protocol.LeaseTTL),
+	}})
 	if err != nil {
 		return protocol.Acquired{}, fmt.Errorf("acquire instance %s: %w", id, err)
 	}
-	got.Instance.ID = id
-	out := protocol.Acquired{State: got.State, Status: got.Status, Now: got.Now, Instance: got.Instance, Steps: got.Steps}
+	return got.acquired, nil
+}
+
+// acquired is the answer with the events' ids, which hold their numbers.
+type acquired struct {
+	State    string          `json:"state"`
+	Status   string          `json:"status"`
+	Now      time.Time       `json:"now"`
+	Instance heldRow         `json:"instance"`
+	Steps    []protocol.Step `json:"steps"`
+	Events   []eventRow      `json:"events"`
+}
+
+func (a acquired) plain() protocol.Acquired {
+	out := protocol.Acquired{State: a.State, Status: a.Status, Now: a.Now, Instance: a.Instance.Instance, Steps: a.Steps}
+	out.Instance.ID, _ = a.Instance.ID.ID.(string)
 	for i := range out.Steps {
 		if s := &out.Steps[i]; s.Error != nil {
 			s.Error.Stack, s.Stack = s.Stack, ""
 		}
 	}
-	for _, event := range got.Events {
+	for _, event := range a.Events {
 		out.Events = append(out.Events, event.event())
 	}
-	return out, nil
+	return out
 }
 
-// acquired is the answer with the events' ids, which hold their numbers.
-type acquired struct {
-	State    string            `json:"state"`
-	Status   string            `json:"status"`
-	Now      time.Time         `json:"now"`
-	Instance protocol.Instance `json:"instance"`
-	Steps    []protocol.Step   `json:"steps"`
-	Events   []eventRow        `json:"events"`
+// A heldRow is an instance with the id that its row has.
+type heldRow struct {
+	protocol.Instance
+	ID surreal.RecordID `json:"id"`
 }
 
 type eventRow struct {
@@ -73,24 +84,16 @@ func (r eventRow) event() protocol.Event {
 }
 
 func (d *database) Begin(ctx context.Context, w protocol.StepWrite) (protocol.Ack, error) {
-	return d.ack(ctx, "RETURN fn::spky::wf::begin_step($op)", map[string]any{"op": stepOp(w)})
+	return d.ack(ctx, "RETURN fn::spky::wf::begin_step($op, $row)", map[string]any{"op": stepOp(w), "row": stepRow(w)})
 }
 
 func (d *database) Commit(ctx context.Context, w protocol.StepWrite) (protocol.Ack, error) {
-	return d.group.commit(ctx, w)
-}
-
-// commitAll writes commits of any number of runs in one call.
-func (d *database) commitAll(ctx context.Context, writes []protocol.StepWrite) ([]protocol.Ack, error) {
-	ops := make([]map[string]any, len(writes))
-	for i, w := range writes {
-		ops[i] = stepOp(w)
+	if w.Event > 0 {
+		vars := map[string]any{"op": stepOp(w), "row": stepRow(w), "event": w.Event}
+		return d.ack(ctx, "RETURN fn::spky::wf::commit_step($op, $row, $event)", vars)
 	}
-	acks, err := surreal.First[[]protocol.Ack](ctx, d.db, "RETURN fn::spky::wf::commit_steps($ops)", map[string]any{"ops": ops})
-	if err == nil && len(acks) != len(writes) {
-		err = fmt.Errorf("%d answers to %d commits", len(acks), len(writes))
-	}
-	return acks, err
+	got, err := d.calls.do(ctx, call{commit: stepOp(w), row: stepRow(w)})
+	return got.ack, err
 }
 
 func (d *database) Renew(ctx context.Context, id string, fence int) (protocol.Ack, error) {
@@ -127,7 +130,8 @@ func (d *database) Finish(ctx context.Context, f protocol.Finish) (protocol.Ack,
 	if f.Warning != nil {
 		op["warning"] = f.Warning
 	}
-	return d.ack(ctx, "RETURN fn::spky::wf::finish($op)", map[string]any{"op": op})
+	got, err := d.calls.do(ctx, call{finish: op})
+	return got.ack, err
 }
 
 func (d *database) Warn(ctx context.Context, id string, fence int, warning map[string]any, stalled bool) (protocol.Ack, error) {
@@ -139,19 +143,46 @@ func (d *database) ack(ctx context.Context, call string, vars map[string]any) (p
 	return surreal.First[protocol.Ack](ctx, d.db, call, vars)
 }
 
+const (
+	instanceTable = "_00_wf_instance"
+	stepTable     = "_00_wf_step"
+)
+
+// stepOp and stepRow are what the functions take that write steps.
 func stepOp(w protocol.StepWrite) map[string]any {
-	op := map[string]any{"id": w.Instance, "fence": w.Fence, "ttl": surreal.Duration(protocol.LeaseTTL), "event": surreal.None, "step": stepRow(w.Step)}
-	if w.Event > 0 {
-		op["event"] = w.Event
+	return map[string]any{
+		"instance": surreal.NewRecordID(instanceTable, w.Instance), "fence": w.Fence,
+		"ttl": surreal.Duration(protocol.LeaseTTL), "name": w.Step.Name,
 	}
-	return op
 }
 
-func stepRow(s protocol.Step) map[string]any {
+func stepID(w protocol.StepWrite) surreal.RecordID {
+	return surreal.NewRecordID(stepTable, []any{w.Instance, w.Incarnation, w.Step.Kind, w.Step.Name, w.Step.Occurrence})
+}
+
+func stepRow(w protocol.StepWrite) map[string]any {
+	s := w.Step
 	row := map[string]any{
+		"id": stepID(w), "instance": surreal.NewRecordID(instanceTable, w.Instance),
 		"seq": s.Seq, "kind": s.Kind, "name": s.Name, "occurrence": s.Occurrence, "status": s.Status,
-		"attempts": attemptRows(s.Attempts), "config": surreal.None, "output": s.Output, "error": errorOp(s.Error),
-		"retry_at": timeOp(s.RetryAt), "wake_at": timeOp(s.WakeAt), "started_at": s.StartedAt,
+		"attempts": attemptRows(s.Attempts), "output": s.Output, "started_at": s.StartedAt,
+	}
+	for name, at := range map[string]*time.Time{"retry_at": s.RetryAt, "wake_at": s.WakeAt, "finished_at": w.FinishedAt} {
+		if at != nil {
+			row[name] = *at
+		}
+	}
+	if s.AttemptsBefore > 0 {
+		row["attempts_before"] = s.AttemptsBefore
+	}
+	if w.Owner != nil {
+		row["owner"] = w.Owner
+	}
+	if e := s.Error; e != nil { // the stack goes into a column that owners can't see
+		row["error"] = map[string]any{"name": e.Name, "message": e.Message}
+		if e.Stack != "" {
+			row["stack"] = e.Stack
+		}
 	}
 	if c := s.Config; c != nil {
 		row["config"] = map[string]any{
@@ -185,13 +216,6 @@ func errorOp(e *protocol.Error) any {
 		op["stack"] = e.Stack
 	}
 	return op
-}
-
-func timeOp(t *time.Time) any {
-	if t == nil {
-		return surreal.None
-	}
-	return *t
 }
 
 func jobOp(job string) any {

@@ -40,7 +40,7 @@ type blockKey struct{}
 
 func (a *attempts) callInfo(ctx context.Context) protocol.Call {
 	b, _ := ctx.Value(blockKey{}).(block)
-	return protocol.Call{Statements: b.surql, Vars: b.vars, Name: a.step.Name, Occurrence: a.step.Occurrence, Attempt: len(a.step.Attempts), Timeout: time.Duration(a.step.Config.Timeout) * time.Millisecond}
+	return protocol.Call{Statements: b.surql, Vars: b.vars, Name: a.step.Name, Occurrence: a.step.Occurrence, Attempt: a.step.Tried(), Timeout: time.Duration(a.step.Config.Timeout) * time.Millisecond}
 }
 
 // unstub makes a stub what the step's function would have answered.

@@ -160,11 +160,14 @@ func (w *twin) verb(name string, args map[string]any, mem memory.Verdict) {
 			vars[k] = v
 		}
 	}
-	answer := twinQuery[struct {
-		OK     bool
-		Status string
-	}](w, "RETURN fn::spky::wf::"+name+"("+params+")", vars)
-	w.both(name, memory.Verdict{OK: answer.OK, Status: answer.Status}, nil, mem, nil)
+	w.both(name, twinQuery[memory.Verdict](w, "RETURN fn::spky::wf::"+name+"("+params+")", vars), nil, mem, nil)
+}
+
+// restartFrom begins again from a step.
+func (w *twin) restartFrom(from protocol.From) {
+	vars := map[string]any{"id": w.id, "from": StepRef(from).row()}
+	answer := twinQuery[memory.Verdict](w, "RETURN fn::spky::wf::restart($id, $from)", vars)
+	w.both(fmt.Sprintf("restart from %+v", from), answer, nil, w.mem.Restart(w.id, &from), nil)
 }
 
 // claim marks the instance's job as running, as the sync processor does.
@@ -240,6 +243,15 @@ type eventFace struct {
 	ConsumedBy *surreal.RecordID `json:"consumed_by"`
 }
 
+// consumer names the step that got the event, of the instance's present incarnation; "" for none.
+func (e eventFace) consumer() string {
+	if e.ConsumedBy == nil {
+		return ""
+	}
+	key, _ := e.ConsumedBy.ID.([]any)
+	return fmt.Sprint(key[1:]...)
+}
+
 func minutes(now time.Time, times map[string]*time.Time) map[string]int {
 	out := map[string]int{}
 	for name, at := range times {
@@ -295,7 +307,7 @@ func (w *twin) dbFace() (face, time.Time) {
 		f.Steps = append(f.Steps, stepFace(d.Now, s.Step, plain(s.Output), s.FinishedAt))
 	}
 	for _, e := range d.Events {
-		f.Events = append(f.Events, fmt.Sprintf("%d %s %v %t %v", e.event().Number, e.Type, plain(e.Payload), e.ConsumedBy != nil, minutes(d.Now, map[string]*time.Time{"sent": &e.SentAt})))
+		f.Events = append(f.Events, fmt.Sprintf("%d %s %v by %q %v", e.event().Number, e.Type, plain(e.Payload), e.consumer(), minutes(d.Now, map[string]*time.Time{"sent": &e.SentAt})))
 	}
 	if i.Job != nil {
 		w.know(surreal.FormatID(*i.Job))
@@ -355,7 +367,7 @@ func (w *twin) memFace() face {
 	for _, e := range w.mem.Events(w.id) {
 		var payload any
 		_ = json.Unmarshal(e.Payload, &payload)
-		f.Events = append(f.Events, fmt.Sprintf("%d %s %v %t %v", e.Number, e.Type, payload, e.Consumed, minutes(now, map[string]*time.Time{"sent": &e.SentAt})))
+		f.Events = append(f.Events, fmt.Sprintf("%d %s %v by %q %v", e.Number, e.Type, payload, e.Consumer, minutes(now, map[string]*time.Time{"sent": &e.SentAt})))
 	}
 	return f
 }

@@ -65,13 +65,16 @@ func (w *twin) actions() map[string]func(*rapid.T) {
 			typ := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "type")
 			w.verb("send_event", map[string]any{"type": typ, "payload": map[string]any{"k": "v"}}, w.mem.SendEvent(w.id, typ, []byte(`{"k":"v"}`)))
 		}),
-		"claim":   named("claim", func(*rapid.T) { w.claim() }),
-		"elapse":  named("elapse", func(t *rapid.T) { w.elapse(time.Duration(rapid.IntRange(1, 5).Draw(t, "minutes")) * time.Minute) }),
-		"pause":   verb("pause", w.mem.Pause),
-		"resume":  verb("resume", w.mem.Resume),
-		"retry":   verb("retry", w.mem.Retry),
-		"restart": named("restart", func(t *rapid.T) { w.seldom(t, "restart", w.mem.Restart) }),
-		"end":     named("terminate", func(t *rapid.T) { w.seldom(t, "terminate", w.mem.Terminate) }),
+		"claim":  named("claim", func(*rapid.T) { w.claim() }),
+		"elapse": named("elapse", func(t *rapid.T) { w.elapse(time.Duration(rapid.IntRange(1, 5).Draw(t, "minutes")) * time.Minute) }),
+		"pause":  verb("pause", w.mem.Pause),
+		"resume": verb("resume", w.mem.Resume),
+		"retry":  verb("retry", w.mem.Retry),
+		"restart": named("restart", func(t *rapid.T) {
+			w.seldom(t, "restart", func(id string) memory.Verdict { return w.mem.Restart(id, nil) })
+		}),
+		"restart from": named("restart from a step", func(t *rapid.T) { w.restartFrom(w.drawFrom(t)) }),
+		"end":          named("terminate", func(t *rapid.T) { w.seldom(t, "terminate", w.mem.Terminate) }),
 	}
 	acts[""] = func(t *rapid.T) { w.fatal = t.Fatalf; w.compare(last) }
 	return acts
@@ -81,6 +84,14 @@ func (w *twin) actions() map[string]func(*rapid.T) {
 func (w *twin) seldom(t *rapid.T, name string, mem func(string) memory.Verdict) {
 	if rapid.IntRange(0, 3).Draw(t, name) == 0 {
 		w.verb(name, nil, mem(w.id))
+	}
+}
+
+// drawFrom is mostly a step that may be there.
+func (w *twin) drawFrom(t *rapid.T) protocol.From {
+	return protocol.From{
+		Name: rapid.SampledFrom([]string{"x", "x", "y", "y", "none"}).Draw(t, "from"), Count: rapid.IntRange(0, 2).Draw(t, "count"),
+		Type: rapid.SampledFrom([]string{"", "", protocol.KindDo, protocol.KindEvent, protocol.KindSleep}).Draw(t, "type"),
 	}
 }
 
@@ -105,7 +116,7 @@ func (w *twin) drawWrite(t *rapid.T, statuses ...string) protocol.StepWrite {
 		return &at
 	}
 	s := protocol.Step{
-		Seq: rapid.IntRange(1, 3).Draw(t, "seq"), Kind: rapid.SampledFrom([]string{protocol.KindDo, protocol.KindEvent}).Draw(t, "kind"),
+		Seq: rapid.IntRange(1, 5).Draw(t, "seq"), Kind: rapid.SampledFrom([]string{protocol.KindDo, protocol.KindEvent}).Draw(t, "kind"),
 		Name: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "name"), Occurrence: rapid.IntRange(1, 2).Draw(t, "occurrence"),
 		Status: rapid.SampledFrom(statuses).Draw(t, "status"), RetryAt: moment("retry"), WakeAt: moment("wake"), StartedAt: now,
 		Attempts: []protocol.Attempt{{StartedAt: now, EndedAt: moment("ended")}},
@@ -119,7 +130,11 @@ func (w *twin) drawWrite(t *rapid.T, statuses ...string) protocol.StepWrite {
 	case protocol.StepErrored:
 		s.Error = &protocol.Error{Name: "Error", Message: "no"}
 	}
-	write := protocol.StepWrite{Instance: w.id, Fence: w.drawFence(t), Step: s, Done: s.Done()}
+	held, _ := w.mem.Instance(w.id)
+	write := protocol.StepWrite{Instance: w.id, Incarnation: held.Incarnation, Fence: w.drawFence(t), Step: s, Done: s.Done()}
+	if write.Done {
+		write.FinishedAt = &now
+	}
 	if write.Done {
 		write.Event = rapid.IntRange(0, 3).Draw(t, "event")
 		if write.Event > len(w.mem.Events(w.id)) {
@@ -145,6 +160,7 @@ func (e earlier) moved(t *time.Time) *time.Time {
 }
 
 func (e earlier) write(w protocol.StepWrite) protocol.StepWrite {
+	w.FinishedAt = e.moved(w.FinishedAt)
 	w.Step.RetryAt, w.Step.WakeAt, w.Step.StartedAt = e.moved(w.Step.RetryAt), e.moved(w.Step.WakeAt), w.Step.StartedAt.Add(-e.by)
 	attempts := w.Step.Attempts
 	w.Step.Attempts = nil

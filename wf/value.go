@@ -15,8 +15,8 @@ func encode(what string, v any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", what, ErrNotJSON, err)
 	}
-	if len(data) > protocol.MaxValue {
-		return nil, fmt.Errorf("%s: %w (%d bytes); keep large data in rows of its own and return its id", what, ErrTooLarge, len(data))
+	if size := surreal.JSONSize(data); size > protocol.MaxValue {
+		return nil, fmt.Errorf("%s: %w (%d bytes); keep large data in rows of its own and return its id", what, ErrTooLarge, size)
 	}
 	value, err := surreal.FromJSON(data)
 	if err != nil {

@@ -81,16 +81,22 @@ type Received[T any] struct {
 // instance's creation on, and each satisfies one wait. After [Timeout], 24 hours by default, the
 // error is [ErrTimeout], stored like any step's; an event sent before the deadline still wins over a
 // deadline that passed while nothing ran.
+//
+// An event whose payload does not decode into T makes the step fail, and is used up by it: a retry of the
+// instance waits for another.
 func WaitForEvent[T any](ctx context.Context, s *Step, name, typ string, opts ...Option) (Received[T], error) {
-	event, err := s.run.waitForEvent(ctx, name, typ, opts)
+	payload := func(event protocol.Event) (T, error) {
+		return decode[T](fmt.Sprintf("payload of event %q", typ), event.Payload)
+	}
+	event, err := s.run.waitForEvent(ctx, name, typ, opts, func(event protocol.Event) error { _, err := payload(event); return err })
 	if err != nil {
 		return Received[T]{}, err
 	}
-	payload, err := decode[T](fmt.Sprintf("payload of event %q", typ), event.Payload)
-	return Received[T]{Type: event.Type, Payload: payload, Timestamp: event.SentAt}, err
+	value, err := payload(event)
+	return Received[T]{Type: event.Type, Payload: value, Timestamp: event.SentAt}, err
 }
 
-func (r *run) waitForEvent(ctx context.Context, name, typ string, opts []Option) (protocol.Event, error) {
+func (r *run) waitForEvent(ctx context.Context, name, typ string, opts []Option, check func(protocol.Event) error) (protocol.Event, error) {
 	if err := errors.Join(checkName(name), outside(ctx, name)); err != nil {
 		return protocol.Event{}, err
 	}
@@ -114,24 +120,23 @@ func (r *run) waitForEvent(ctx context.Context, name, typ string, opts []Option)
 	if err := r.enter(key, row); err != nil {
 		return protocol.Event{}, err
 	}
-	return r.await(key, row, typ, o.timeout)
+	return r.await(key, row, typ, o.timeout, check)
 }
 
 // await takes an event that is there, gives up at the deadline, or parks the run.
-func (r *run) await(key stepKey, row *storedStep, typ string, timeout time.Duration) (protocol.Event, error) {
+func (r *run) await(key stepKey, row *storedStep, typ string, timeout time.Duration, check func(protocol.Event) error) (protocol.Event, error) {
 	step := r.waitRow(key, row, func(now time.Time) time.Time { return now.Add(timeout) })
 	if event, ok := r.takeEvent(typ, *step.WakeAt); ok {
+		if err := check(event); err != nil {
+			return protocol.Event{}, r.failWait(key, step, stored(err), event.Number)
+		}
 		step.Status = protocol.StepComplete
 		step.Output = map[string]any{"type": event.Type, "payload": event.Payload, "timestamp": event.SentAt.UTC().Format(time.RFC3339Nano)}
 		return event, r.leaveDone(key, r.commit(protocol.StepWrite{Step: step, Event: event.Number}))
 	}
 	if !step.WakeAt.After(r.now()) {
-		step.Status = protocol.StepErrored
-		step.Error = &protocol.Error{Name: nameTimeout, Message: fmt.Sprintf("execution timed out after %dms", timeout.Milliseconds())}
-		if err := r.leaveDone(key, r.commit(protocol.StepWrite{Step: step})); err != nil {
-			return protocol.Event{}, err
-		}
-		return protocol.Event{}, loaded(key.name, step.Error)
+		late := &protocol.Error{Name: nameTimeout, Message: fmt.Sprintf("execution timed out after %dms", timeout.Milliseconds())}
+		return protocol.Event{}, r.failWait(key, step, late, 0)
 	}
 	if row == nil {
 		if err := r.begin(step); err != nil {
@@ -140,6 +145,15 @@ func (r *run) await(key stepKey, row *storedStep, typ string, timeout time.Durat
 		}
 	}
 	return protocol.Event{}, r.park(protocol.Wait{Kind: "event", Name: key.name, WakeAt: *step.WakeAt, Types: []string{typ}})
+}
+
+// failWait ends a wait with an error, and gives it as the step's.
+func (r *run) failWait(key stepKey, step protocol.Step, why *protocol.Error, event int) error {
+	step.Status, step.Error = protocol.StepErrored, why
+	if err := r.leaveDone(key, r.commit(protocol.StepWrite{Step: step, Event: event})); err != nil {
+		return err
+	}
+	return loaded(key.name, step.Error)
 }
 
 // takeEvent takes the oldest event of a type out of those that no step has consumed.

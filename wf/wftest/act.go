@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/wf"
 	"sp00ky.cloud/spky/wf/internal/memory"
 	"sp00ky.cloud/spky/wf/internal/protocol"
 )
@@ -57,7 +59,7 @@ func Event(typ string, payload any, when ...When) Option {
 			p.fault("Event(%q): %w", typ, err)
 			return
 		}
-		if len(data) > protocol.MaxValue {
+		if surreal.JSONSize(data) > protocol.MaxValue {
 			p.fault("Event(%q): the payload is larger than 1 MiB", typ)
 			return
 		}
@@ -90,6 +92,32 @@ func Pause(when When, lasts time.Duration) Option {
 				at := d.store.Now().Add(lasts)
 				d.add(&act{due: &at, do: func(d *driver) { d.verdict("the instance is resumed", d.store.Resume(p.id)) }})
 			}
+		}})
+	}
+}
+
+// Restart begins the instance again: from its beginning, or from a step, the last given, as [wf.From] does. The contexts of steps that
+// execute end, and nothing of them is stored any more. A step that the instance does not have fails the test.
+func Restart(when When, from ...wf.StepRef) Option {
+	return func(p *plan) {
+		what := fmt.Sprintf("Restart(%s)", when)
+		var step *protocol.From
+		for _, f := range from {
+			what = fmt.Sprintf("Restart(%s, %s)", when, f)
+			if err := f.Validate(); err != nil {
+				p.fault("%s: %w", what, err)
+				return
+			}
+			step = new(protocol.From(f))
+		}
+		p.acts = append(p.acts, &act{what: what, when: when, do: func(d *driver) {
+			v := d.store.Restart(p.id, step)
+			if v.Reason != "" {
+				d.t.Errorf("wftest: %s: no such step; the steps were %s", what, d.result().names())
+				return
+			}
+			d.verdict("the instance is restarted", v)
+			d.abort()
 		}})
 	}
 }

@@ -146,6 +146,34 @@ func TestTerminateAtATime(t *testing.T) {
 	}
 }
 
+// TestRestarts begins a workflow again while it sleeps, and in the middle of a step: from its beginning, and from a step.
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		opt           wftest.Option
+		before, after int32
+		elapsed       time.Duration
+	}{
+		"from the start, in the sleep": {wftest.Restart(wftest.At(20 * time.Minute)), 2, 1, 80 * time.Minute},
+		"from the sleep":               {wftest.Restart(wftest.At(20*time.Minute), wf.StepRef{Name: "nap"}), 1, 1, 80 * time.Minute},
+		"from a step that is held":     {wftest.Restart(wftest.During("after"), wf.StepRef{Name: "nap", Count: 1, Type: "sleep"}), 1, 2, 2 * time.Hour},
+	} {
+		var before, after atomic.Int32
+		run := wftest.Run(t, func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
+			if _, err := wf.Do(ctx, s, "before", func(context.Context) (int, error) { return int(before.Add(1)), nil }); err != nil {
+				return 0, err
+			}
+			if err := s.Sleep(ctx, "nap", time.Hour); err != nil {
+				return 0, err
+			}
+			return wf.Do(ctx, s, "after", func(ctx context.Context) (int, error) { return int(after.Add(1)), ctx.Err() })
+		}, 0, c.opt)
+		if run.Status() != wf.Complete || before.Load() != c.before || after.Load() != c.after || run.Elapsed() != c.elapsed {
+			t.Errorf("%s: %d and %d calls, after %s\n%s", name, before.Load(), after.Load(), run.Elapsed(), run)
+		}
+	}
+}
+
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

@@ -42,5 +42,5 @@
 //
 // [Crash] kills the process after the function of a step has done its work and before the result is stored.
 // The attempt counts and is followed by another, as in production for every step that takes longer
-// than a moment. [Terminate] and [Pause] do to the instance what its handle's methods do.
+// than a moment. [Terminate], [Pause] and [Restart] do to the instance what its handle's methods do.
 package wftest

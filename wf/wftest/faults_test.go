@@ -186,6 +186,7 @@ func TestOptionsForStepsThatNeverRanAreFaults(t *testing.T) {
 		"crash":      {wftest.Crash("rihgt", 1), `Crash("rihgt", 1)`},
 		"occurrence": {wftest.Stub("right", 2, wftest.Occurrence(2)), `Stub("right")`},
 		"during":     {wftest.Terminate(wftest.During("rihgt")), `Terminate(During("rihgt"))`},
+		"restart":    {wftest.Restart(wftest.During("right"), wf.StepRef{Name: "rihgt"}), `Restart(During("right"), "rihgt")`},
 	} {
 		text := fails(t, func(f *fake) { wftest.Run(f, flow, 0, c.option) })
 		if !strings.Contains(text, c.want) || !strings.Contains(text, `do "right"`) {
@@ -202,6 +203,7 @@ func TestIllegalOptionsAndParams(t *testing.T) {
 		option wftest.Option
 		want   string
 	}{
+		"restart":      {1, wftest.Restart(wftest.At(0), wf.StepRef{Name: "a", Type: "step"}), `Restart(At(0s), step "a")`},
 		"no error":     {1, wftest.Fail("a", 1, nil), "the error is nil"},
 		"negative":     {1, wftest.Fail("a", -1, errors.New("x")), "count from 1"},
 		"event":        {1, wftest.Event("a", make(chan int)), `Event("a")`},

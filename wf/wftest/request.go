@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-
-	"sp00ky.cloud/spky/wf"
 )
 
 // attempt is the timeout of a run's request, so long that no budget ends a run.
@@ -41,17 +39,17 @@ func (d *driver) request(job string) string {
 		d.close()
 		d.open(d.store)
 	}
-	return d.state(answer)
+	return d.state(answer, ctx.Err() != nil)
 }
 
-// state reads the answer to a request for a run.
-func (d *driver) state(answer *recorder) string {
+// state reads the answer to a request for a run, which says no where the run was aborted.
+func (d *driver) state(answer *recorder, aborted bool) string {
 	d.t.Helper()
 	var res struct{ State, Message string }
 	if err := json.Unmarshal(answer.body.Bytes(), &res); err != nil {
 		d.t.Fatalf("wftest: the answer to a request for a run is %d %s", answer.status, answer.body.String())
 	}
-	if i, _ := d.store.Instance(d.plan.id); answer.status != http.StatusOK && i.Status != string(wf.Terminated) {
+	if i, _ := d.store.Instance(d.plan.id); answer.status != http.StatusOK && !aborted {
 		d.t.Fatalf("wftest: run %d: %d %s", i.Runs, answer.status, res.Message)
 	}
 	return res.State

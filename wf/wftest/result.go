@@ -61,7 +61,7 @@ func (d *driver) result() *Result {
 
 func (d *driver) stepOf(s memory.Step) Step {
 	out := Step{
-		Kind: s.Kind, Name: s.Name, Occurrence: s.Occurrence, Status: s.Status, Attempts: len(s.Attempts),
+		Kind: s.Kind, Name: s.Name, Occurrence: s.Occurrence, Status: s.Status, Attempts: s.Tried(),
 		Err: stepError(s.Name, s.Error), Started: s.StartedAt, t: d.t, output: s.Output, run: s.Run, seq: s.Seq, until: s.WakeAt, plain: !d.plan.replay,
 	}
 	if s.FinishedAt != nil {

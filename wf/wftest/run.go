@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime/debug"
 
+	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
 	"sp00ky.cloud/spky/wf/internal/protocol"
 )
@@ -38,7 +39,7 @@ func Run[P, R any](t T, code func(context.Context, wf.Event[P], *wf.Step) (R, er
 		t.Errorf("wftest: %v", fault)
 	}
 	data, err := json.Marshal(params)
-	if err == nil && len(data) > protocol.MaxValue {
+	if err == nil && surreal.JSONSize(data) > protocol.MaxValue {
 		err = wf.ErrTooLarge
 	}
 	if err != nil || len(p.faults) > 0 {

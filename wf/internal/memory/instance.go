@@ -66,6 +66,7 @@ type eventRow struct {
 	payload  []byte
 	sentAt   time.Time
 	consumed bool
+	by       stepKey // the step that consumed it
 }
 
 func (i *instance) over() bool {
@@ -80,10 +81,10 @@ func (i *instance) come(types []string) bool {
 	return slices.ContainsFunc(i.events, func(e *eventRow) bool { return !e.consumed && slices.Contains(types, e.typ) })
 }
 
-func (i *instance) consume(number int) {
+func (i *instance) consume(number int, by stepKey) {
 	for _, e := range i.events {
 		if e.number == number {
-			e.consumed = true
+			e.consumed, e.by = true, by
 		}
 	}
 }

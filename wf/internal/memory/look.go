@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"time"
 
 	"sp00ky.cloud/spky/wf/internal/protocol"
@@ -23,6 +24,8 @@ type Event struct {
 	Payload  []byte
 	SentAt   time.Time
 	Consumed bool
+	// Consumer is the key of the step that got it: incarnation, kind, name and occurrence; "" for none.
+	Consumer string
 }
 
 // Instance reads the row of an instance.
@@ -72,7 +75,11 @@ func (s *Store) Events(id string) []Event {
 	}
 	var events []Event
 	for _, e := range i.events {
-		events = append(events, Event{Number: e.number, Type: e.typ, Payload: e.payload, SentAt: e.sentAt, Consumed: e.consumed})
+		event := Event{Number: e.number, Type: e.typ, Payload: e.payload, SentAt: e.sentAt, Consumed: e.consumed}
+		if e.consumed {
+			event.Consumer = fmt.Sprint(i.Incarnation, e.by.kind, e.by.name, e.by.occurrence)
+		}
+		events = append(events, event)
 	}
 	return events
 }

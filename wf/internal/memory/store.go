@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -115,6 +116,9 @@ func (s *Store) Acquire(_ context.Context, id, binding, job, token string) (prot
 	i.Fence++
 	i.LeaseToken, i.LeaseUntil = token, s.now.Add(protocol.LeaseTTL)
 	i.Status, i.WaitingFor, i.WakeAt, i.StalledAt = running, nil, nil, nil
+	if i.Warning["stalled"] == true {
+		i.Warning = nil // it will say so again, if it does not fit yet
+	}
 	i.Runs++
 	if i.StartedAt == nil {
 		i.StartedAt = s.moment()
@@ -176,7 +180,7 @@ func (s *Store) put(w protocol.StepWrite) (protocol.Ack, error) {
 			row.finished = s.moment()
 		}
 		i.steps[key] = row
-		i.consume(w.Event)
+		i.consume(w.Event, key)
 	}
 	return protocol.Ack{OK: true, Pause: i.PauseRequested != nil, Repeated: repeated}, nil
 }
@@ -267,7 +271,8 @@ func (s *Store) Warn(_ context.Context, id string, fence int, warning map[string
 	if i == nil {
 		return protocol.Ack{}, nil
 	}
-	i.Warning = warning
+	i.Warning = maps.Clone(warning)
+	i.Warning["stalled"] = stalled
 	if stalled {
 		i.StalledAt = s.moment()
 		wait := min(300, 5<<min(i.Stalls, 8))

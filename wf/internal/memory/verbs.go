@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"strings"
 	"time"
 
 	"sp00ky.cloud/spky/wf/internal/protocol"
@@ -11,6 +12,8 @@ import (
 type Verdict struct {
 	OK     bool
 	Status string
+	// Reason is step_not_found where a restart names a step that the instance does not have.
+	Reason string
 }
 
 // Create is fn::spky::wf::create: params are JSON. It is false where the id is used.
@@ -98,16 +101,20 @@ func (s *Store) Resume(id string) Verdict {
 	case i == nil || i.Status != paused:
 		return verdict
 	}
-	lasted := s.now.Sub(*i.PausedAt)
-	for _, row := range i.steps {
-		if row.step.Status == protocol.StepWaiting || row.step.Status == protocol.StepRetrying {
-			row.step.WakeAt, row.step.RetryAt = later(row.step.WakeAt, lasted), later(row.step.RetryAt, lasted)
-		}
-	}
+	i.postpone(s.now.Sub(*i.PausedAt))
 	i.Status, i.PausedAt, i.WaitingFor, i.WakeAt = queued, nil, nil, nil
 	i.Job = s.enqueue(s.now)
 	verdict.OK = true
 	return verdict
+}
+
+// postpone is fn::spky::wf::postpone.
+func (i *instance) postpone(by time.Duration) {
+	for _, row := range i.steps {
+		if row.step.Status == protocol.StepWaiting || row.step.Status == protocol.StepRetrying {
+			row.step.WakeAt, row.step.RetryAt = later(row.step.WakeAt, by), later(row.step.RetryAt, by)
+		}
+	}
 }
 
 func later(t *time.Time, by time.Duration) *time.Time {
@@ -135,25 +142,6 @@ func (s *Store) Terminate(id string) Verdict {
 	return verdict
 }
 
-// Restart is fn::spky::wf::restart.
-func (s *Store) Restart(id string) Verdict {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i, verdict := s.find(id)
-	if i == nil {
-		return verdict
-	}
-	old := i.Job
-	i.Instance = Instance{
-		ID: i.ID, Binding: i.Binding, Status: queued, Params: i.Params, CreatedAt: i.CreatedAt,
-		Incarnation: i.Incarnation + 1, Fence: i.Fence + 1, Job: s.enqueue(s.now),
-	}
-	i.steps, i.events = map[stepKey]*stepRow{}, nil
-	s.revoke(old)
-	verdict.OK = true
-	return verdict
-}
-
 // Retry is fn::spky::wf::retry.
 func (s *Store) Retry(id string) Verdict {
 	s.mu.Lock()
@@ -163,18 +151,35 @@ func (s *Store) Retry(id string) Verdict {
 		return verdict
 	}
 	if i.Status == errored {
-		for key, row := range i.steps {
-			if row.step.Status == protocol.StepErrored {
-				delete(i.steps, key)
-				i.StepsDone--
-			}
-		}
+		i.forgetFailed()
 	}
 	s.dequeue(i.Job)
 	i.Status, i.Error, i.FinishedAt, i.StalledAt, i.Stalls, i.Previous = queued, nil, nil, nil, 0, ""
+	i.WaitingFor, i.WakeAt = nil, nil // of a stalled instance that waits
 	i.Fence++
 	i.release()
 	i.Job = s.enqueue(s.now)
 	verdict.OK = true
 	return verdict
+}
+
+// forgetFailed deletes the steps that made the instance fail: those that failed, but for those after
+// which the workflow went on and began another, unless their error is the instance's own.
+func (i *instance) forgetFailed() {
+	var last time.Time
+	for _, row := range i.steps {
+		if row.step.StartedAt.After(last) {
+			last = row.step.StartedAt
+		}
+	}
+	for key, row := range i.steps {
+		if row.step.Status != protocol.StepErrored {
+			continue
+		}
+		own := i.Error != nil && row.step.Error != nil && strings.Contains(i.Error.Message, row.step.Error.Message)
+		if own || !row.finished.Before(last) {
+			delete(i.steps, key)
+			i.StepsDone--
+		}
+	}
 }

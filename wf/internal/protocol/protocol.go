@@ -6,6 +6,7 @@ package protocol
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -61,26 +62,45 @@ type Instance struct {
 	Runs        int       `json:"runs"`
 	Fence       int       `json:"fence"`
 	CreatedAt   time.Time `json:"created_at"`
+	// Owner is the record whose user may read the instance, as the store has it; nil for nobody.
+	Owner any `json:"owner"`
 	// PauseRequested is set where somebody asked for a pause that has not happened yet.
 	PauseRequested *time.Time `json:"pause_requested"`
 }
 
 // A Step is one step's row.
 type Step struct {
-	Seq        int        `json:"seq"`
-	Kind       string     `json:"kind"`
-	Name       string     `json:"name"`
-	Occurrence int        `json:"occurrence"`
-	Status     string     `json:"status"`
-	Attempts   []Attempt  `json:"attempts"`
-	Config     *Config    `json:"config"`
-	Output     any        `json:"output"`
-	Error      *Error     `json:"error"`
-	RetryAt    *time.Time `json:"retry_at"`
-	WakeAt     *time.Time `json:"wake_at"`
-	StartedAt  time.Time  `json:"started_at"`
+	Seq        int    `json:"seq"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Occurrence int    `json:"occurrence"`
+	Status     string `json:"status"`
+	// Attempts are the last KeptAttempts of them, AttemptsBefore how many came before those.
+	Attempts       []Attempt  `json:"attempts"`
+	AttemptsBefore int        `json:"attempts_before"`
+	Config         *Config    `json:"config"`
+	Output         any        `json:"output"`
+	Error          *Error     `json:"error"`
+	RetryAt        *time.Time `json:"retry_at"`
+	WakeAt         *time.Time `json:"wake_at"`
+	StartedAt      time.Time  `json:"started_at"`
 	// Stack of the error as its row keeps it; a store gives it back in Error.
 	Stack string `json:"stack"`
+}
+
+// KeptAttempts is how many attempts a step's row keeps: it is written at each of them, and there may be
+// thousands.
+const KeptAttempts = 50
+
+// Tried is how many attempts of the step have begun.
+func (s Step) Tried() int { return s.AttemptsBefore + len(s.Attempts) }
+
+// Attempt notes that another attempt begins.
+func (s *Step) Attempt(at time.Time) {
+	s.Attempts = append(s.Attempts, Attempt{StartedAt: at})
+	if over := len(s.Attempts) - KeptAttempts; over > 0 {
+		s.Attempts, s.AttemptsBefore = slices.Clone(s.Attempts[over:]), s.AttemptsBefore+over
+	}
 }
 
 // Done says whether the step runs no more.
@@ -136,9 +156,14 @@ type Ack struct {
 
 // A StepWrite writes a step's row.
 type StepWrite struct {
-	Instance string
-	Fence    int
-	Step     Step
+	// Instance, Incarnation and Owner are those that the run has acquired, with Fence.
+	Instance    string
+	Incarnation int
+	Owner       any
+	Fence       int
+	Step        Step
+	// FinishedAt is by the store's clock, nil for a step that is not done.
+	FinishedAt *time.Time
 	// Done is true for a step that runs no more.
 	Done bool
 	// Event numbers the event that the step consumed, 0 for none.
@@ -166,6 +191,15 @@ type Finish struct {
 	Output  any
 	Error   *Error
 	Warning map[string]any
+}
+
+// A From is the step that a restart begins from.
+type From struct {
+	Name string `json:"name"`
+	// Count is which of that name and type, from 1; 0 is the first.
+	Count int `json:"count,omitempty"`
+	// Type is its kind; "" is do where a do has the name, else sleep, else waitForEvent.
+	Type string `json:"type,omitempty"`
 }
 
 // A Store keeps instances. All writes are fenced; an error means that the store was not reached and

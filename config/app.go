@@ -68,6 +68,12 @@ type Backend struct {
 	OutboxSchema string
 	// Concurrency is how many jobs run at once on a node. Defaults to 16.
 	Concurrency int
+	// PartitionBy is the column whose values part the jobs, or a path of names
+	// below one, such as payload.tenant; "" parts nothing.
+	PartitionBy string
+	// PartitionConcurrency is how many jobs of one value run at once, on all
+	// nodes together. Defaults to 1 with PartitionBy, else it is 0.
+	PartitionConcurrency int
 	// RetryOn defaults to RetryAll.
 	RetryOn RetryOn
 	// AllowAnyPath lets jobs call paths that Spec does not have.

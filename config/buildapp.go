@@ -54,6 +54,9 @@ func (l *loader) backend(e entry[rawApp], app App) Backend {
 	if m := raw.Method; m != nil {
 		b.Table, b.OutboxSchema = m.Table, m.Schema.full
 		b.Concurrency, b.RetryOn, b.AllowAnyPath = m.Concurrency, RetryOn(m.RetryOn), m.AllowAnyPath
+		if m.PartitionBy != "" {
+			b.PartitionBy, b.PartitionConcurrency = m.PartitionBy, m.PartitionConcurrency
+		}
 	}
 	if d := raw.Deploy; d != nil {
 		b.Healthcheck, b.TimeoutOverridable = d.Healthcheck, d.TimeoutOverridable
@@ -194,6 +197,9 @@ func (l *loader) checkOutbox(e entry[rawApp]) {
 	if !hasTable {
 		l.d.warn(l.d.at(table), "the key is missing, no jobs will run", "add `table:` with the name of the outbox table")
 		return
+	}
+	if l.d.has(key+".method.partitionConcurrency") && !l.d.has(key+".method.partitionBy") {
+		l.d.warn(l.d.at(key+".method.partitionConcurrency"), "found a number and nothing to part the jobs by, allowed: beside partitionBy", "add `partitionBy:` with the name of a column, or remove the key")
 	}
 	if !l.d.has(key+".baseUrl") && raw.Hosting != "external" {
 		at := e.at

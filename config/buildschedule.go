@@ -1,8 +1,6 @@
 package config
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +13,7 @@ func (l *loader) buildSchedules() {
 	names := make(map[string]place)
 	for _, e := range l.raw.Schedules {
 		names[e.name] = e.at
+		l.checkStartedName(e.at, e.name, "schedule")
 		l.checkSchedule(e)
 		l.cfg.Schedules = append(l.cfg.Schedules, schedule(e))
 	}
@@ -22,8 +21,16 @@ func (l *loader) buildSchedules() {
 		if at, taken := names[e.name]; taken {
 			l.d.fault(e.at, "found the name of a schedule, "+describeEntry(at)+", allowed: a name of its own", "rename one of the two")
 		}
+		l.checkStartedName(e.at, e.name, "DAG")
 		l.checkDAG(e)
 		l.cfg.Workflows = append(l.cfg.Workflows, dag(e))
+	}
+}
+
+// checkStartedName checks what is a part of addresses, and what the ids begin with of everything that is started.
+func (l *loader) checkStartedName(at place, name, what string) {
+	if !startedPattern.MatchString(name) {
+		l.d.fault(at, "found the name "+quote(cut(name))+", allowed: a letter of A to Z or a digit, then at most 99 characters without / and \\ that can be printed", "rename the "+what)
 	}
 }
 
@@ -46,20 +53,6 @@ func forEach(raw *rawForEach) *ForEach {
 	return &ForEach{Query: raw.Query, Key: raw.Key}
 }
 
-func dag(e entry[rawDAG]) DAG {
-	d := DAG{Name: e.name, OnFailure: e.value.OnFailure, ForEach: forEach(e.value.ForEach), Concurrency: e.value.Concurrency}
-	if t := e.value.Schedule; t != nil {
-		d.Trigger = &Trigger{Cron: t.Cron, Every: time.Duration(t.Every), Timezone: t.Timezone}
-	}
-	for _, s := range e.value.Steps {
-		d.Steps = append(d.Steps, DAGStep{
-			Name: s.name, Backend: s.value.Backend, Route: s.value.Route, DependsOn: slices.Clone(s.value.DependsOn),
-			Payload: s.value.Payload.value, Retry: Retry(s.value.Retry), Timeout: time.Duration(s.value.Timeout),
-		})
-	}
-	return d
-}
-
 func (l *loader) checkSchedule(e entry[rawSchedule]) {
 	r, key := e.value, e.at.key
 	l.checkClock(e.at, r.Every)
@@ -70,6 +63,7 @@ func (l *loader) checkSchedule(e entry[rawSchedule]) {
 		l.d.fault(l.d.at(key+".workflow"), "found a workflow beside a backend or route, allowed: workflow, or backend and route", "keep one of the two")
 	case hasWorkflow:
 		l.checkBinding(key+".workflow", r.Workflow)
+		l.checkOfJobs(key)
 	case !hasBackend || !hasRoute:
 		missing := "backend"
 		if hasBackend {
@@ -80,12 +74,16 @@ func (l *loader) checkSchedule(e entry[rawSchedule]) {
 		l.d.fault(at, "the key is missing, allowed: backend and route, or workflow", "add `"+missing+":`")
 	default:
 		l.checkTarget(key, r.Backend, r.Route)
+		l.checkTimes(e.at, r.Backend, r.Timeout, l.deadlineOf(key, r.Deadline))
 	}
 }
 
 // checkClock checks that exactly one of cron and every is there.
 func (l *loader) checkClock(at place, every span) {
 	hasCron, hasEvery := l.d.has(at.key+".cron"), l.d.has(at.key+".every")
+	if zone := at.key + ".timezone"; hasEvery && !hasCron && l.d.has(zone) {
+		l.d.warn(l.d.at(zone), "found a time zone beside every, where it has no effect: an interval has the same length in every zone", "remove it, or write a cron expression")
+	}
 	switch {
 	case hasCron && hasEvery:
 		l.d.fault(l.d.at(at.key+".every"), "found every beside cron, allowed: one of the two", "keep one of the two")
@@ -100,21 +98,6 @@ func (l *loader) checkClock(at place, every span) {
 // faulty reports whether a key already has a finding of its own.
 func (l *loader) faulty(key string) bool {
 	return slices.ContainsFunc(l.d.findings, func(f Finding) bool { return f.Key == key })
-}
-
-var selectStatement = regexp.MustCompile(`(?i)^SELECT\b`)
-
-func (l *loader) checkForEach(key string, raw *rawForEach) {
-	if raw == nil || !l.d.has(key+".query") {
-		return
-	}
-	found := statements(raw.Query)
-	switch {
-	case len(found) != 1:
-		l.d.fault(l.d.at(key+".query"), fmt.Sprintf("found %d statements, allowed: one SELECT", len(found)), "write one SELECT")
-	case !selectStatement.MatchString(found[0].text):
-		l.d.fault(l.d.at(key+".query"), "found "+quote(found[0].text)+", allowed: one SELECT", "write one SELECT")
-	}
 }
 
 // checkBinding checks that a durable workflow is declared.
@@ -172,69 +155,4 @@ func suggest(word string, candidates []string, otherwise string) string {
 		return "did you mean `" + best + "`?"
 	}
 	return otherwise
-}
-
-func (l *loader) checkDAG(e entry[rawDAG]) {
-	key := e.at.key
-	if t := e.value.Schedule; t != nil {
-		l.checkClock(l.d.at(key+".schedule"), t.Every)
-	}
-	l.checkForEach(key+".forEach", e.value.ForEach)
-	if l.d.has(key+".steps") && len(e.value.Steps) == 0 && !l.faulty(key+".steps") {
-		l.d.fault(l.d.at(key+".steps"), "found no steps, allowed: at least one", "add a step")
-	}
-	names := make([]string, 0, len(e.value.Steps))
-	for _, s := range e.value.Steps {
-		names = append(names, s.name)
-	}
-	for _, s := range e.value.Steps {
-		if l.d.has(s.at.key + ".backend") {
-			l.checkTarget(s.at.key, s.value.Backend, s.value.Route)
-		}
-		for i, dep := range s.value.DependsOn {
-			if !slices.Contains(names, dep) {
-				l.d.fault(l.d.at(joinIndex(s.at.key+".dependsOn", i)), "found "+quote(dep)+", allowed: a step of this workflow ("+listOr(names, "none")+")", suggest(dep, names, "name a step that exists"))
-			}
-		}
-	}
-	if cycle := findCycle(e.value.Steps); cycle != nil {
-		l.d.fault(l.d.at(key+".steps"), "found a cycle, "+strings.Join(cycle, " → ")+", allowed: steps that depend on earlier ones", "remove one of the dependencies")
-	}
-}
-
-// findCycle returns the steps of a circle of dependencies, first and last the
-// same, or nil.
-func findCycle(steps entries[rawStep]) []string {
-	deps := make(map[string][]string, len(steps))
-	for _, s := range steps {
-		deps[s.name] = s.value.DependsOn
-	}
-	const open, done = 1, 2
-	state := make(map[string]int)
-	var path []string
-	var visit func(name string) []string
-	visit = func(name string) []string {
-		switch state[name] {
-		case open:
-			return append(slices.Clone(path[slices.Index(path, name):]), name)
-		case done:
-			return nil
-		}
-		state[name] = open
-		path = append(path, name)
-		for _, dep := range deps[name] {
-			if cycle := visit(dep); cycle != nil {
-				return cycle
-			}
-		}
-		path = path[:len(path)-1]
-		state[name] = done
-		return nil
-	}
-	for _, s := range steps {
-		if cycle := visit(s.name); cycle != nil {
-			return cycle
-		}
-	}
-	return nil
 }

@@ -17,6 +17,7 @@ const (
 	defaultAdminListen = "127.0.0.1:9668"
 	defaultVersion     = "v3.0.0"
 	defaultConcurrency = 16
+	defaultPartition   = 1
 	defaultTimeout     = 10 * time.Second
 	defaultGrace       = 30 * time.Second
 )
@@ -125,11 +126,14 @@ type Schema struct {
 
 // Admin configures the admin API and the dashboard.
 type Admin struct {
-	// Listen is the address. Defaults to 127.0.0.1:9668.
+	// Listen is the address, "" where the admin API is off. Defaults to
+	// 127.0.0.1:9668.
 	Listen string
 	// Tokens are the bearer tokens that the file gives. Others live in the
 	// database.
 	Tokens []AdminToken
+	// TraceURL is where the dashboard leads to a trace, with {trace} for its id; "" for nowhere.
+	TraceURL string
 }
 
 // AdminToken is a bearer token of the admin API.
@@ -145,7 +149,7 @@ type Metrics struct {
 	// Enabled defaults to true.
 	Enabled bool
 	// Listen is an address of its own, or "" to serve /metrics on the address
-	// of the sync processor.
+	// of the sync processor. The admin API serves them in either case.
 	Listen string
 }
 
@@ -157,6 +161,8 @@ type Retention struct {
 	Success, Failed, RunSuccess, RunFailed time.Duration
 	// RunDeadline ends a run that takes longer. Defaults to 1h; 0 is off.
 	RunDeadline time.Duration
+	// Audit is for rows of the audit. Defaults to 400d.
+	Audit time.Duration
 	// MaxRows caps the successful rows of a table. Defaults to 0, no cap.
 	MaxRows int
 	// Mode is the default history of schedules: "all" (the default) or
@@ -202,7 +208,10 @@ func (c *Config) CheckExposure() []Finding {
 		if !IsLoopback(c.Listen) {
 			report("SPKY_SSP_LISTEN_ADDR", c.Listen)
 		}
-		if len(c.Admin.Tokens) == 0 && !IsLoopback(c.Admin.Listen) {
+		if c.Metrics.Enabled && c.Metrics.Listen != "" && !IsLoopback(c.Metrics.Listen) {
+			report("metrics.listen", c.Metrics.Listen)
+		}
+		if len(c.Admin.Tokens) == 0 && c.Admin.Listen != "" && !IsLoopback(c.Admin.Listen) {
 			report("admin.listen", c.Admin.Listen)
 		}
 	}

@@ -49,7 +49,66 @@ func cronFault(expr string) string {
 			}
 		}
 	}
+	if fault := neverComes(fields, parts); fault != "" {
+		return fault
+	}
 	return ""
+}
+
+// longest is how many days each month can have, January first.
+var longest = [...]int{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+
+// neverComes says which day it is that none of the months has; "" where there is one that comes. Only the day of the
+// month can be at odds with the others: where the day of the week is given too, either will do.
+func neverComes(fields []cronField, parts []string) string {
+	day := len(parts) - 3
+	if fields[day].every(parts[day]) || !fields[day+2].every(parts[day+2]) {
+		return ""
+	}
+	days := fields[day].numbers(parts[day])
+	for _, month := range fields[day+1].numbers(parts[day+1]) {
+		if days[0] <= longest[month-1] {
+			return ""
+		}
+	}
+	return fmt.Sprintf("day %d of month %s, which never comes", days[0], parts[day+1])
+}
+
+// every is whether one of the items is all that the field has.
+func (f cronField) every(part string) bool {
+	return slices.ContainsFunc(strings.Split(part, ","), func(item string) bool {
+		span, step, stepped := strings.Cut(item, "/")
+		n, _ := strconv.Atoi(step) // allows has seen it
+		return (span == "*" || span == "?") && (!stepped || n == 1)
+	})
+}
+
+// numbers are what the items stand for, the smallest first.
+func (f cronField) numbers(part string) []int {
+	var all []int
+	for item := range strings.SplitSeq(part, ",") {
+		span, step, stepped := strings.Cut(item, "/")
+		from, to, ranged := strings.Cut(span, "-")
+		low, single := f.number(from)
+		high := low
+		switch {
+		case !single:
+			low, high = f.min, f.max
+		case ranged:
+			high, _ = f.number(to)
+		case stepped: // up to the last one
+			high = f.max
+		}
+		by := 1
+		if stepped {
+			by, _ = strconv.Atoi(step)
+		}
+		for n := low; n <= high; n += max(by, 1) {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // allows checks `*`, `a`, `a-b`, each with an optional `/step`.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -43,6 +44,17 @@ func ParseDuration(text string) (time.Duration, error) {
 		total += time.Duration(n) * unit
 	}
 	return total, nil
+}
+
+// compact writes a duration without the zeros behind its last unit.
+func compact(d time.Duration) string {
+	text := d.String()
+	for _, zeros := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zeros) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // prefix returns the longest start of text whose bytes all belong.

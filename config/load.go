@@ -2,11 +2,13 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -99,7 +101,7 @@ func newLoader(opts Options) *loader {
 		Retention: rawRetention{
 			Success: span(6 * time.Hour), Failed: span(14 * 24 * time.Hour),
 			RunSuccess: span(24 * time.Hour), RunFailed: span(30 * 24 * time.Hour),
-			RunDeadline: span(time.Hour), Mode: "all",
+			RunDeadline: span(time.Hour), Audit: span(400 * 24 * time.Hour), Mode: "all",
 		},
 	}
 	return l
@@ -151,13 +153,30 @@ func (l *loader) build() {
 	c.Retention = Retention{
 		Success: time.Duration(l.raw.Retention.Success), Failed: time.Duration(l.raw.Retention.Failed),
 		RunSuccess: time.Duration(l.raw.Retention.RunSuccess), RunFailed: time.Duration(l.raw.Retention.RunFailed),
-		RunDeadline: time.Duration(l.raw.Retention.RunDeadline),
-		MaxRows:     l.raw.Retention.MaxRows, Mode: l.raw.Retention.Mode,
+		RunDeadline: time.Duration(l.raw.Retention.RunDeadline), Audit: time.Duration(l.raw.Retention.Audit),
+		MaxRows: l.raw.Retention.MaxRows, Mode: l.raw.Retention.Mode,
 	}
 	c.ShutdownGrace = time.Duration(l.raw.ShutdownGrace)
-	c.Redact = slices.Clone(l.raw.Redact)
+	l.buildRedact()
 	l.buildApps()
 	l.buildSchedules()
+}
+
+// buildRedact takes the paths of what is not to be shown: one that hides nothing because it is written in
+// another notation would be worse than none.
+func (l *loader) buildRedact() {
+	l.cfg.Redact = slices.Clone(l.raw.Redact)
+	for i, path := range l.cfg.Redact {
+		if !redactPattern.MatchString(path) {
+			l.d.fault(l.d.at(fmt.Sprintf("redact[%d]", i)), fmt.Sprintf("found the text %q, allowed: names with dots between them, * for any one name", path),
+				"write it as in payload.card.number or *.password; lists need no index")
+			continue
+		}
+		if !strings.Contains(path, ".") && !slices.Contains([]string{"payload", "result", "params", "output"}, strings.ToLower(path)) {
+			l.d.warn(l.d.at(fmt.Sprintf("redact[%d]", i)), fmt.Sprintf("found %q, which hides a column of that name in outbox tables, and nothing inside of payloads", path),
+				"write *."+path+" for values of that name at any depth")
+		}
+	}
 }
 
 func (l *loader) buildSchema() {

@@ -68,7 +68,7 @@ func TestDefaults(t *testing.T) {
 		LogLevel: config.LogLevel{Dev: "info", Cloud: "info"}, ShutdownGrace: 30 * time.Second,
 		Retention: config.Retention{
 			Success: 6 * time.Hour, Failed: 14 * 24 * time.Hour, RunSuccess: 24 * time.Hour, RunFailed: 30 * 24 * time.Hour,
-			RunDeadline: time.Hour, Mode: "all",
+			RunDeadline: time.Hour, Audit: 400 * 24 * time.Hour, Mode: "all",
 		},
 		Warnings: []config.Finding{},
 	}
@@ -144,7 +144,7 @@ func TestTheLaterFramework(t *testing.T) {
 	if len(steps) != 3 || !slices.Equal(steps[2].DependsOn, []string{"fetch", "check"}) || steps[2].Timeout != 5*time.Second || c.Workflows[0].Trigger.Cron == "" {
 		t.Errorf("got %+v", steps)
 	}
-	if c.Retention.RunDeadline != 0 || c.Retention.MaxRows != 100000 || len(c.Admin.Tokens) != 2 || c.Admin.Tokens[1].Scope != "read" ||
+	if c.Retention.RunDeadline != 0 || c.Retention.MaxRows != 100000 || len(c.Admin.Tokens) != 2 || c.Admin.Tokens[1].Scope != "read" || c.Admin.TraceURL != "https://jaeger.example.com/trace/{trace}" ||
 		c.Admin.Tokens[1].Token.Reveal() != "token-from-the-environment-read" || c.Metrics.Listen != "127.0.0.1:9464" {
 		t.Errorf("got %+v %+v %+v", c.Retention, c.Admin, c.Metrics)
 	}
@@ -291,6 +291,18 @@ func TestExposure(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", name, keys, c.want)
 		}
 	}
+	for text, want := range map[string][]string{
+		"{listen: \"0.0.0.0:9000\"}": {"metrics.listen"}, "{listen: \"127.0.0.1:9000\"}": nil, "{listen: \"0.0.0.0:9000\", enabled: false}": nil, "false": nil,
+	} {
+		var keys []string
+		own := write(t, map[string]string{"sp00ky.yml": "metrics: " + text + "\n"})
+		for _, f := range mustLoad(t, config.Options{Path: own}).CheckExposure() {
+			keys = append(keys, f.Key)
+		}
+		if !slices.Equal(keys, want) {
+			t.Errorf("metrics %s: got %v, want %v", text, keys, want)
+		}
+	}
 	for listen, want := range map[string]bool{"localhost:1": true, "127.9.9.9:1": true, "[::1]:1": true, "[::ffff:127.0.0.1]:1": true, "example.com:1": false, ":1": false, "": false, "0.0.0.0:1": false} {
 		if got := config.IsLoopback(listen); got != want {
 			t.Errorf("%q: got %v", listen, got)
@@ -371,5 +383,34 @@ func TestBombs(t *testing.T) {
 		if n := len(r.Findings()); n > 1000 || n == 0 && name != "nested lists" {
 			t.Errorf("%s: %d findings", name, n)
 		}
+	}
+}
+
+func TestAdminCanBeOff(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file  string
+		vars  map[string]string
+		flags config.Overrides
+		want  string
+	}{
+		"by the file":                  {file: "off", want: ""},
+		"by the variable":              {file: "0.0.0.0:1", vars: map[string]string{"SPKY_ADMIN_PORT": "off"}, want: ""},
+		"by the flag":                  {file: "0.0.0.0:1", flags: config.Overrides{AdminListen: "off"}, want: ""},
+		"on by the flag":               {file: "off", vars: map[string]string{"SPKY_ADMIN_PORT": "off"}, flags: config.Overrides{AdminListen: "127.0.0.1:7"}, want: "127.0.0.1:7"},
+		"on by the variable":           {file: "off", vars: map[string]string{"SPKY_ADMIN_PORT": "7"}, want: "127.0.0.1:7"},
+		"on by the file, with no host": {file: "127.0.0.1:7", want: "127.0.0.1:7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, map[string]string{"sp00ky.yml": "admin: {listen: \"" + c.file + "\"}\n"})
+			cfg, err := config.Load(config.Options{Path: path, Env: env(c.vars), Overrides: c.flags})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cfg.Admin.Listen != c.want || len(cfg.CheckExposure()) > 0 {
+				t.Errorf("listens on %q, want %q; exposed: %v", cfg.Admin.Listen, c.want, cfg.CheckExposure())
+			}
+		})
 	}
 }

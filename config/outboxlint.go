@@ -75,6 +75,9 @@ func (l *loader) lintOutbox(m *rawMethod) {
 	} {
 		check(table, warn)
 	}
+	if m.PartitionBy != "" {
+		lintPartition(table, m.PartitionBy, warn)
+	}
 }
 
 // parseOutbox collects the definitions of one table.
@@ -143,6 +146,17 @@ func lintErrors(t outboxTable, warn func(int, string, string)) {
 		warn(item.line, "found errors[*] without OVERWRITE, it exists already and the definition has no effect, allowed: OVERWRITE",
 			"write `DEFINE FIELD OVERWRITE errors[*] ON TABLE … TYPE object FLEXIBLE`")
 	}
+}
+
+// lintPartition looks for the column by which jobs are parted: among those of the file, and among those
+// that the runner adds and a creator may write.
+func lintPartition(t outboxTable, path string, warn func(int, string, string)) {
+	name, _, _ := strings.Cut(path, ".")
+	if _, ok := t.column(name); ok || t.schemaless || slices.Contains(strings.Fields("assigned_to max_retries retry_strategy timeout delay traceparent"), name) {
+		return
+	}
+	warn(t.line, "found a table without the column "+name+", by which method.partitionBy parts its jobs, allowed: a column of the table",
+		"define it here, for instance as `TYPE any`, or correct method.partitionBy")
 }
 
 // lintMandatory finds columns that a job written by the platform cannot fill:

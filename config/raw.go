@@ -85,14 +85,16 @@ type rawRetention struct {
 	RunSuccess  span   `yaml:"runSuccess"`
 	RunFailed   span   `yaml:"runFailed"`
 	RunDeadline span   `yaml:"runDeadline"`
+	Audit       span   `yaml:"audit"`
 	MaxRows     int    `yaml:"maxRows" validate:"min=0" allow:"a whole number, 0 for no limit"`
 	Mode        string `yaml:"mode" validate:"oneof=all failures-only"`
 }
 
 // rawAdmin is the `admin` key.
 type rawAdmin struct {
-	Listen reference       `yaml:"listen"`
-	Tokens []rawAdminToken `yaml:"tokens"`
+	Listen   reference       `yaml:"listen"`
+	Tokens   []rawAdminToken `yaml:"tokens"`
+	TraceURL reference       `yaml:"traceUrl"`
 }
 
 // rawAdminToken is a token with full scope, or an object that says which.

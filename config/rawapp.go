@@ -119,10 +119,13 @@ type rawMethod struct {
 	Concurrency  int      `yaml:"concurrency" validate:"min=1,max=10000" allow:"a whole number from 1 to 10000" fix:"give it such a number, or remove the key for the default 16"`
 	RetryOn      string   `yaml:"retryOn" validate:"oneof=all transient"`
 	AllowAnyPath bool     `yaml:"allowAnyPath"`
+
+	PartitionBy          string `yaml:"partitionBy" validate:"partition,max=128" allow:"a column that the runner does not write, or a path of names below one, at most 128 characters" fix:"name a column such as assigned_to, or a path such as payload.tenant"`
+	PartitionConcurrency int    `yaml:"partitionConcurrency" validate:"min=1,max=1000" allow:"a whole number from 1 to 1000" fix:"give it such a number, or remove the key for the default 1"`
 }
 
 func (r *rawMethod) decodeNode(d *decoder, at place) bool {
-	r.Concurrency, r.RetryOn = defaultConcurrency, string(RetryAll)
+	r.Concurrency, r.RetryOn, r.PartitionConcurrency = defaultConcurrency, string(RetryAll), defaultPartition
 	type object rawMethod
 	return d.structure(at, reflect.ValueOf((*object)(r)).Elem())
 }

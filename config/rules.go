@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -12,22 +13,32 @@ import (
 )
 
 var (
-	tablePattern   = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-	bindingPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	slugPattern    = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*[a-z0-9]$`)
+	tablePattern     = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+	bindingPattern   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	partitionPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+	startedPattern   = regexp.MustCompile(`^[A-Za-z0-9][^/\\\x00-\x1f\x7f-\x{9f}]{0,99}$`)
+	slugPattern      = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*[a-z0-9]$`)
+	redactPattern    = regexp.MustCompile(`^[^.\s*\[\]$/]+(\.[^.\s*\[\]$/]+|\.\*)*$|^\*(\.[^.\s*\[\]$/]+|\.\*)+$`)
 )
+
+// runnersColumns are what the runner writes into a job.
+var runnersColumns = []string{
+	"id", "status", "run_at", "retries", "errors", "result", "updated_at", "assignee", "lease_until", "lease_epoch",
+	"cancel_requested", "newest", "listed", "parked", "partition_slot",
+}
 
 // newRules returns a validator that knows the rules which are our own.
 func newRules() *validator.Validate {
 	v := validator.New(validator.WithRequiredStructEnabled())
 	for name, holds := range map[string]func(string) bool{
-		"table":    tablePattern.MatchString,
-		"binding":  bindingPattern.MatchString,
-		"slug":     slugPattern.MatchString,
-		"printing": printing,
-		"route":    func(s string) bool { return strings.HasPrefix(s, "/") && printing(s) },
-		"timezone": func(s string) bool { return loadZone(s) == nil },
-		"cron":     func(s string) bool { return cronFault(s) == "" },
+		"table":     tablePattern.MatchString,
+		"binding":   bindingPattern.MatchString,
+		"slug":      slugPattern.MatchString,
+		"printing":  printing,
+		"partition": isPartition,
+		"route":     func(s string) bool { return strings.HasPrefix(s, "/") && printing(s) },
+		"timezone":  func(s string) bool { return loadZone(s) == nil },
+		"cron":      func(s string) bool { return cronFault(s) == "" },
 	} {
 		err := v.RegisterValidation(name, func(fl validator.FieldLevel) bool {
 			return holds(fl.Field().String())
@@ -37,6 +48,13 @@ func newRules() *validator.Validate {
 		}
 	}
 	return v
+}
+
+// isPartition reports whether jobs may be parted by a column: a path of names, and
+// none of those that the runner changes while a job runs.
+func isPartition(path string) bool {
+	column, _, _ := strings.Cut(path, ".")
+	return partitionPattern.MatchString(path) && !slices.Contains(runnersColumns, column)
 }
 
 // printing reports whether a text has something in it and no control
@@ -67,6 +85,9 @@ func (d *decoder) check(at place, value reflect.Value, rules string) bool {
 	found := at.describe()
 	if at.secret {
 		found = "a value that breaks the rule"
+	}
+	if tag == "cron" {
+		found += " with " + cronFault(value.String())
 	}
 	d.fault(at, "found "+found+", allowed: "+allowed, remedyFor(at, tag, param, allowed))
 	return false

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"slices"
@@ -94,6 +95,7 @@ func (l *loader) buildServing() {
 	c.AuthSecret = l.authSecret()
 	c.Admin.Listen = l.adminListen()
 	c.Admin.Tokens = l.adminTokens()
+	c.Admin.TraceURL = l.traceURL()
 	c.Metrics = Metrics{Enabled: l.raw.Metrics.Enabled}
 	if l.raw.Metrics.Listen != "" {
 		c.Metrics.Listen = l.address(l.raw.Metrics.Listen, l.d.at("metrics.listen"), "", "")
@@ -129,36 +131,46 @@ func (l *loader) address(given string, from place, flag, flagName string, vars .
 	return value
 }
 
+// adminOff is the address of an admin API that is not served.
+const adminOff = "off"
+
 // adminListen joins the address of the file with the host and the port of the
-// environment.
+// environment; "" where one of them is off.
 func (l *loader) adminListen() string {
-	listen, from := defaultAdminListen, place{}
+	flag := l.opts.Overrides.AdminListen
 	host, hostAt, hasHost := l.override("", "", "SPKY_ADMIN_HOST")
 	port, portAt, hasPort := l.override("", "", "SPKY_ADMIN_PORT")
-	overridden := l.opts.Overrides.AdminListen != "" || hasHost && hasPort
-	if ref := l.raw.Admin.Listen; ref.given() && !overridden {
-		from = ref.at
+	if flag == adminOff || flag == "" && port == adminOff {
+		return ""
+	}
+	listen, from := defaultAdminListen, place{}
+	if ref := l.raw.Admin.Listen; ref.given() && flag == "" && !(hasHost && hasPort) {
 		value, ok := l.d.resolve(ref, l.env, nil)
-		if !ok {
+		switch {
+		case !ok:
 			return listen
+		case value == adminOff && !hasPort:
+			return ""
 		}
-		listen = value
+		listen, from = value, ref.at
 	}
-	if l.opts.Overrides.AdminListen == "" && (hasHost || hasPort) {
-		oldHost, oldPort, err := net.SplitHostPort(listen)
-		if err != nil {
-			oldHost, oldPort, _ = net.SplitHostPort(defaultAdminListen)
-		}
-		from = portAt
-		if !hasHost {
-			host = oldHost
-		}
-		if !hasPort {
-			port, from = oldPort, hostAt
-		}
-		listen = net.JoinHostPort(strings.Trim(host, "[]"), port)
+	if flag == "" && hasHost {
+		listen, from = replaced(listen, host, ""), hostAt
 	}
-	return l.address(listen, from, l.opts.Overrides.AdminListen, "--admin-listen")
+	if flag == "" && hasPort {
+		listen, from = replaced(listen, "", port), portAt
+	}
+	return l.address(listen, from, flag, "--admin-listen")
+}
+
+// replaced is an address with another host, or another port, where they are not
+// "". One that is none counts as the default.
+func replaced(listen, host, port string) string {
+	oldHost, oldPort, err := net.SplitHostPort(listen)
+	if err != nil {
+		oldHost, oldPort, _ = net.SplitHostPort(defaultAdminListen)
+	}
+	return net.JoinHostPort(strings.Trim(cmp.Or(host, oldHost), "[]"), cmp.Or(port, oldPort))
 }
 
 func (l *loader) adminTokens() []AdminToken {
@@ -175,6 +187,24 @@ func (l *loader) adminTokens() []AdminToken {
 		tokens = append(tokens, AdminToken{Label: raw.Label, Scope: raw.Scope, Token: NewSecret(text)})
 	}
 	return tokens
+}
+
+// traceURL returns where traces are shown.
+func (l *loader) traceURL() string {
+	ref := l.raw.Admin.TraceURL
+	if !ref.given() {
+		return ""
+	}
+	value, ok := l.d.resolve(ref, l.env, nil)
+	if !ok || value == "" {
+		return ""
+	}
+	u, err := url.Parse(strings.ReplaceAll(value, "{trace}", "0af7651916cd43dd8448eb211c80319c"))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || !strings.Contains(value, "{trace}") {
+		l.d.fault(ref.at, "found "+quote(value)+", allowed: an http or https URL with {trace} in it", "write for instance https://jaeger.example.com/trace/{trace}")
+		return ""
+	}
+	return value
 }
 
 // headerSafe reports whether a token can travel in an Authorization header.

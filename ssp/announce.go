@@ -8,8 +8,14 @@ import (
 
 // liveStatement listens for rows that become pending. Its condition can't fail on any row, for a
 // condition that fails would fail the writer.
-func liveStatement(table string) string {
-	return "LIVE SELECT id, run_at FROM `" + table + "` WHERE status = 'pending'"
+//
+// Rows that wait in a partition's queue are not news: whoever put them there wrote them.
+func liveStatement(table string, partitioned bool) string {
+	statement := "LIVE SELECT id, run_at FROM `" + table + "` WHERE status = 'pending'"
+	if partitioned {
+		statement += " AND partition_queue = NONE"
+	}
+	return statement
 }
 
 type announcement struct {

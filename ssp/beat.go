@@ -2,7 +2,6 @@ package ssp
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"sp00ky.cloud/spky/surreal"
@@ -18,8 +17,9 @@ const beatTimeout = 3 * time.Second
 const beatCall = "RETURN fn::spky::node::beat($row)"
 
 type beatAnswer struct {
-	Now  time.Time `json:"now"`
-	Live []string  `json:"live"`
+	Now    time.Time `json:"now"`
+	Live   []string  `json:"live"`
+	Takers []taker   `json:"takers"`
 }
 
 // beat writes the node's row once.
@@ -33,7 +33,7 @@ func (n *Node) beat(ctx context.Context) error {
 	}
 	received := time.Now()
 	n.clock.observe(answer.Now, sent, received)
-	n.peers.set(answer.Live)
+	n.peers.set(answer.Live, answer.Takers)
 	n.lastBeat.Store(&sent)
 	for _, l := range n.lanes {
 		l.poke()
@@ -73,34 +73,4 @@ func (n *Node) stuck() string {
 func (n *Node) mayClaim() bool {
 	last := n.lastBeat.Load()
 	return n.claiming.Load() && last != nil && time.Since(*last) < freshness
-}
-
-// row is what the node tells of itself.
-func (n *Node) row() map[string]any {
-	backends := make([]map[string]any, len(n.lanes))
-	for i, l := range n.lanes {
-		backends[i] = l.report()
-	}
-	row := map[string]any{
-		"node": n.cfg.ID, "host": hostname(), "pid": os.Getpid(), "version": n.cfg.Version,
-		"listen": surreal.None, "draining": n.draining.Load(), "backends": backends,
-	}
-	if n.cfg.Listen != "" {
-		row["listen"] = n.cfg.Listen
-	}
-	return row
-}
-
-// report is what the node's row says of a backend.
-func (l *lane) report() map[string]any {
-	busy, queued := l.held()
-	state, since, reason := l.circuit.snapshot()
-	report := map[string]any{
-		"name": l.backend.Name, "table": l.backend.Table, "slots": l.backend.Concurrency, "busy": busy,
-		"queued": queued, "circuit": string(state), "circuit_since": since, "feed": l.feed.up(),
-	}
-	if reason != "" {
-		report["circuit_reason"] = cut(reason, 500)
-	}
-	return report
 }

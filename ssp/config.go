@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/ssp/schedule"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -17,11 +20,17 @@ type Config struct {
 	DB surreal.Config
 	// Backends whose outbox tables the node works on: those of [config.Config.Runnable].
 	Backends []config.Backend
+	// Schedules are started by the clock, those of [schedule.Specs] whose backends are among Backends.
+	Schedules []schedule.Spec
 	// ID names this process among the nodes and must be new for every process. Defaults to
 	// "ssp-" and a random text.
 	ID string
 	// Listen is the address of the node's HTTP server; "" is none. Off loopback it needs AuthSecret.
 	Listen string
+	// MetricsListen is an address of its own for /metrics, which is then not served on Listen. Defaults to none.
+	MetricsListen string
+	// NoMetrics serves /metrics nowhere.
+	NoMetrics bool
 	// AuthSecret is the bearer token of POST /ingest. Without one, the route accepts anybody who
 	// reaches the loopback address.
 	AuthSecret string
@@ -30,6 +39,12 @@ type Config struct {
 	// SweepInterval is the time between two looks for rows that no notification announced.
 	// Defaults to 2 s.
 	SweepInterval time.Duration
+	// Retention says how long finished rows are kept, until an operator says otherwise in
+	// _00_retention:default. Its zero value keeps them for ever.
+	Retention config.Retention
+	// PruneInterval is the time between two looks for rows that are older than they have to be kept.
+	// Defaults to one minute.
+	PruneInterval time.Duration
 	// BeatInterval is the time between two heartbeats. Defaults to 2 s; a node silent for 10 s is
 	// dead to the others.
 	BeatInterval time.Duration
@@ -37,6 +52,9 @@ type Config struct {
 	Jitter float64
 	// Version of the program, for the User-Agent and the node's row. Defaults to "dev".
 	Version string
+	// TracerProvider takes the spans of jobs and their attempts; it has to make ids by [JobIDs]. Defaults
+	// to none, and tracing that is off.
+	TracerProvider trace.TracerProvider
 	// Logger defaults to one that discards.
 	Logger *slog.Logger
 }
@@ -50,6 +68,7 @@ func (c Config) withDefaults() Config {
 	orDuration(&c.ShutdownGrace, 30*time.Second)
 	orDuration(&c.SweepInterval, 2*time.Second)
 	orDuration(&c.BeatInterval, 2*time.Second)
+	orDuration(&c.PruneInterval, time.Minute)
 	switch {
 	case c.Jitter == 0:
 		c.Jitter = 0.1

@@ -26,7 +26,7 @@ func TestReport1ADeafFeedIsNoticedAndHealed(t *testing.T) {
 	}
 	deaf := func() bool { return n.metric("spky_live_deaf_total", "job") > 0 }
 	for round := 0; !deaf(); round++ { // more than once, for the race is lost at times
-		r.deafen(n, round)
+		r.deafen(n, n.lanes[0].feed, "job", "CREATE $id SET path = '/x'", map[string]any{"id": surreal.NewRecordID("job", fmt.Sprint("slow", round))})
 		r.eventually("the node hears, or notices that it is deaf", func() bool { return deaf() || heard() })
 	}
 	r.eventually("it listens again", func() bool { return n.metric("spky_live_up") == 1 })
@@ -36,19 +36,19 @@ func TestReport1ADeafFeedIsNoticedAndHealed(t *testing.T) {
 	}
 }
 
-// deafen lets the node subscribe anew between the beginning and the first write of a slow transaction.
-func (r *rig) deafen(n *running, round int) {
+// deafen lets a feed of the node subscribe anew between the beginning and the first write to its table
+// of a slow transaction.
+func (r *rig) deafen(n *running, f *feed, table, write string, vars map[string]any) {
 	r.tb.Helper()
-	before := n.metric("spky_live_subscriptions_total", "job")
+	before := n.metric("spky_live_subscriptions_total", table)
 	wrote := make(chan error, 1)
 	slow := r.connect()
 	go func() {
-		wrote <- surreal.Exec(r.ctx, slow, "BEGIN; SELECT id FROM job LIMIT 1; CREATE begun SET x = 1; SLEEP 1s; CREATE $id SET path = '/x'; COMMIT",
-			map[string]any{"id": surreal.NewRecordID("job", fmt.Sprint("slow", round))})
+		wrote <- surreal.Exec(r.ctx, slow, "BEGIN; SELECT id FROM "+table+" LIMIT 1; CREATE begun SET x = 1; SLEEP 1s; "+write+"; COMMIT", vars)
 	}()
 	r.exec("SLEEP 150ms", nil) // by then the other transaction has begun
-	n.lanes[0].feed.renew()
-	r.eventually("the node has subscribed again", func() bool { return n.metric("spky_live_subscriptions_total", "job") > before })
+	f.renew()
+	r.eventually("the node has subscribed again", func() bool { return n.metric("spky_live_subscriptions_total", table) > before })
 	if err := <-wrote; err != nil {
 		r.tb.Fatal(err)
 	}

@@ -3,9 +3,6 @@ package ssp
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -22,7 +19,7 @@ import (
 // dispatch makes one attempt of a job: one POST.
 func (l *lane) dispatch(ctx context.Context, job outbox.Job) verdict {
 	timeout := l.table.AttemptTimeout(job)
-	req, err := l.request(job, timeout)
+	req, err := l.request(ctx, job, timeout)
 	if err != nil {
 		return refuse(err)
 	}
@@ -72,7 +69,7 @@ func (l *lane) hushValue(value any) any {
 const minToken = 4
 
 // request builds a job's POST, or says why there can't be one.
-func (l *lane) request(job outbox.Job, timeout time.Duration) (*http.Request, error) {
+func (l *lane) request(ctx context.Context, job outbox.Job, timeout time.Duration) (*http.Request, error) {
 	where, err := l.where(job)
 	if err != nil {
 		return nil, err
@@ -87,6 +84,7 @@ func (l *lane) request(job outbox.Job, timeout time.Duration) (*http.Request, er
 	}
 	req.URL = where
 	req.Header = l.headers(job, url.PathEscape(surreal.FormatID(job.ID)), timeout)
+	req.Header["Traceparent"] = []string{l.node.traceparent(ctx, job)}
 	return req, nil
 }
 
@@ -112,7 +110,6 @@ func (l *lane) headers(job outbox.Job, id string, timeout time.Duration) http.He
 		"Spky-Attempt":    {strconv.Itoa(job.Attempt())},
 		"Spky-Timeout-Ms": {strconv.FormatInt(timeout.Milliseconds(), 10)},
 		"idempotency-key": {id},
-		"Traceparent":     {traceparent(id, job.CreatedAt)},
 		"User-Agent":      {"spky/" + l.node.cfg.Version},
 	}
 	if token := l.backend.AuthToken.Reveal(); token != "" {
@@ -131,14 +128,6 @@ func encodePayload(payload any) ([]byte, error) {
 		return nil, fmt.Errorf("payload: %w", err)
 	}
 	return body, nil
-}
-
-// traceparent is a W3C trace context whose trace is the job's, the same for each attempt.
-func traceparent(id string, created time.Time) string {
-	trace := sha256.Sum256([]byte(id + created.UTC().Format(time.RFC3339Nano)))
-	var span [8]byte
-	_, _ = rand.Read(span[:]) // crypto/rand never fails
-	return "00-" + hex.EncodeToString(trace[:16]) + "-" + hex.EncodeToString(span[:]) + "-01"
 }
 
 // note logs what became of an attempt.

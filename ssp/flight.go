@@ -19,11 +19,23 @@ func (l *lane) launch(job outbox.Job) {
 	ctx, cancel := context.WithCancelCause(l.launches)
 	l.mu.Lock()
 	f, ok := l.flights[key]
+	if ok && f.running {
+		// This node lost the job, still makes the old attempt, and has claimed it anew out of its partition's queue. The
+		// flight must not get the new epoch, under which the old attempt's outcome would count. The sweep gives the row
+		// back once the old attempt is over.
+		l.mu.Unlock()
+		cancel(nil)
+		l.log.Warn("claimed a job whose earlier attempt is still under way here; it will be given back", "job", key)
+		return
+	}
 	if !ok { // an answer to an id that was not asked for
 		f = &flight{key: key}
 		l.flights[key] = f
 	}
 	f.job, f.running, f.ctx, f.cancel = job, true, ctx, cancel
+	if f.aborted {
+		cancel(errCancelled)
+	}
 	l.mu.Unlock()
 	l.board(f)
 }
@@ -34,10 +46,12 @@ func (l *lane) start(f *flight) {
 	l.flying.Go(func() {
 		defer f.cancel(nil)
 		started := time.Now()
-		v := l.attempt(f.ctx, f.job)
+		ctx, spans := l.trace(f.ctx, f.job)
+		v := l.attempt(ctx, f.job)
 		took := time.Since(started)
-		l.metrics.attempted(v, took)
-		l.finish(f, v, took)
+		l.metrics.attempted(f.job, v, took)
+		spans.judged(v)
+		l.finish(f, v, took, spans)
 	})
 }
 
@@ -64,14 +78,15 @@ func (l *lane) attempt(ctx context.Context, job outbox.Job) (v verdict) {
 }
 
 // finish frees the flight's slot and hands what it came to over to the settler.
-func (l *lane) finish(f *flight, v verdict, took time.Duration) {
+func (l *lane) finish(f *flight, v verdict, took time.Duration, spans *flightTrace) {
 	l.learn(v)
 	o := l.outcome(f.job, v)
 	l.mu.Lock()
 	l.tempo.note(took)
+	l.recent.note(took, v.status == outbox.Failed || v.unreachable != nil)
 	l.mu.Unlock()
 	l.pass()
-	l.settler.add(settlement{key: f.key, attempt: f.job.Attempt(), outcome: o})
+	l.settler.add(settlement{key: f.key, attempt: f.job.Attempt(), outcome: o, spans: spans})
 	l.poke()
 }
 
@@ -132,12 +147,18 @@ func (l *lane) outcome(job outbox.Job, v verdict) outbox.Outcome {
 	return o
 }
 
-// abort ends a job's request because somebody asked for its cancellation.
+// abort ends a job's request because somebody asked for its cancellation: also one that is yet to
+// begin, for the word may come before the answer to the claim.
 func (l *lane) abort(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f, ok := l.flights[key]; ok && f.running {
+	f, ok := l.flights[key]
+	switch {
+	case !ok:
+	case f.running:
 		f.cancel(errCancelled)
+	default:
+		f.aborted = true
 	}
 }
 
@@ -145,6 +166,9 @@ func (l *lane) abort(key string) {
 func (l *lane) settled(s settlement, again time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if f, ok := l.flights[s.key]; ok && f.job.Partition != "" {
+		l.look(f.job.Partition)
+	}
 	l.end(s.key)
 	if !again.IsZero() {
 		l.put(s.outcome.ID, s.key, again)

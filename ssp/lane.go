@@ -38,14 +38,16 @@ type lane struct {
 	node    *Node
 	backend config.Backend
 	table   *outbox.Table
-	circuit *circuit
-	checkup checkup
-	feed    *feed
-	settler *settler
-	pace    pace
-	refusal refusal
-	log     *slog.Logger
-	metrics *laneMetrics
+	// cancelled is the status that stands for a cancelled job in the table, once it is prepared.
+	cancelled outbox.Status
+	circuit   *circuit
+	checkup   checkup
+	feed      *feed
+	settler   *settler
+	pace      pace
+	refusal   refusal
+	log       *slog.Logger
+	metrics   *laneMetrics
 
 	wake     chan struct{} // capacity 1
 	ticked   atomic.Int64  // when the loop last moved, in Unix nanoseconds
@@ -60,14 +62,16 @@ type lane struct {
 	busy    int       // flights that hold a slot
 	ready   []*flight // claimed ahead of a free slot, in order
 	tempo   tempo
+	recent  recent
 	batch   int // the most jobs that the next claim takes
 	// more says that the database may hold due rows behind cursor that are not in the queue.
-	more     bool
-	cursor   time.Time
-	polling  bool      // the feed is paused; see pace
-	polled   time.Time // the last look, by the database's clock
-	poison   map[string]poison
-	suspects map[string]int64 // own rows that no flight knows: key → epoch, as the last sweep saw them
+	more        bool
+	cursor      time.Time
+	queueCursor string    // behind which the next sweep looks at partitions' queues; the sweeps' own
+	polling     bool      // the feed is paused; see pace
+	polled      time.Time // the last look, by the database's clock
+	poison      map[string]poison
+	suspects    map[string]int64 // own rows that no flight knows: key → epoch, as the last sweep saw them
 }
 
 // A poison is a row that is listed as due and can't be claimed: because the database refuses the
@@ -90,6 +94,7 @@ type flight struct {
 	ctx     context.Context //nolint:containedctx // the request's, ended by cancel
 	cancel  context.CancelCauseFunc
 	parked  time.Time // since when it waits for a slot
+	aborted bool      // its cancellation was asked for before it was running
 }
 
 // run claims and launches until ctx ends; what flies then is the caller's to wait for.
@@ -100,8 +105,8 @@ func (l *lane) run(ctx context.Context) {
 		l.ticked.Store(time.Now().UnixNano())
 		l.steer()
 		l.shed(time.Now().Add(-aheadFor))
-		if hints := l.take(); len(hints) > 0 {
-			l.claim(ctx, hints)
+		if hints, room := l.take(); len(hints) > 0 {
+			l.claim(ctx, hints, room)
 			continue
 		}
 		if l.refill(ctx) || l.poll(ctx) {
@@ -166,7 +171,7 @@ func (l *lane) put(id surreal.RecordID, key string, runAt time.Time) bool {
 	if p, ok := l.poison[key]; ok && p.runAt.Equal(runAt) && time.Now().Before(p.until) {
 		return false
 	}
-	h := hint{id: id, key: key, runAt: runAt, from: l.node.peers.turn(key, runAt, l.node.clock.now())}
+	h := hint{id: id, key: key, runAt: runAt, from: l.node.peers.turn(l.backend.Table, key, runAt, l.node.clock.now())}
 	if f, ok := l.flights[key]; ok {
 		f.next = &h
 		return false
@@ -197,28 +202,35 @@ func (l *lane) forget(key string) {
 	l.queue.remove(key)
 }
 
-// take is what to claim now.
-func (l *lane) take() []*hint {
+// take is what to claim now, and how many jobs at most.
+func (l *lane) take() (hints []*hint, room int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	wanted := l.wanted()
 	if wanted <= 0 || !l.node.mayClaim() || l.settler.full() {
-		return nil
+		return nil, 0
 	}
 	now := l.node.clock.now()
 	if at, ok := l.queue.next(); !ok || at.After(now) {
-		return nil
+		return nil, 0
 	}
-	hints := l.queue.take(now, l.circuit.admits(wanted, l.backend.Healthcheck == ""))
+	room = l.circuit.admits(wanted, l.backend.Healthcheck == "")
+	hints = l.queue.take(now, l.looks(room))
 	for _, h := range hints {
-		l.flights[h.key] = &flight{hint: h, key: h.key}
+		if h.partition == "" {
+			l.flights[h.key] = &flight{hint: h, key: h.key}
+		}
 	}
-	return hints
+	return hints, room
 }
 
 // claim makes flights of those hints that turn out to be claimable. It is not interrupted by ctx: a
 // claim whose answer nobody hears would have to be taken back by others.
-func (l *lane) claim(ctx context.Context, hints []*hint) {
+func (l *lane) claim(ctx context.Context, hints []*hint, room int) {
+	if l.table.Partitioned() {
+		l.claimPartitioned(ctx, hints, room)
+		return
+	}
 	ids := make([]surreal.RecordID, len(hints))
 	for i, h := range hints {
 		ids[i] = h.id
@@ -226,6 +238,15 @@ func (l *lane) claim(ctx context.Context, hints []*hint) {
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	jobs, refused, err := l.table.Claim(call, l.node.cfg.ID, ids)
+	l.took(jobs, refused)
+	l.land(hints, refused, err)
+	if err != nil {
+		l.node.noticeError(ctx, "claim", l.log, err)
+	}
+}
+
+// took sends what a claim took on its way.
+func (l *lane) took(jobs []outbox.Job, refused []outbox.Refused) {
 	l.pace.count(0, len(jobs))
 	if len(jobs) > 0 {
 		l.noteWrite(nil)
@@ -234,10 +255,6 @@ func (l *lane) claim(ctx context.Context, hints []*hint) {
 	}
 	for _, job := range jobs {
 		l.launch(job)
-	}
-	l.land(hints, refused, err)
-	if err != nil {
-		l.node.noticeError(ctx, "claim", l.log, err)
 	}
 }
 
@@ -277,7 +294,7 @@ func (l *lane) land(hints []*hint, refused []outbox.Refused, err error) {
 // database's clock may differ by the error of a measurement.
 func (l *lane) again(h *hint) {
 	now := l.node.clock.now()
-	if now.Sub(h.runAt) > unclaimable {
+	if now.Sub(h.runAt) > unclaimable && !l.table.Partitioned() { // where it may wait in its partition's queue
 		l.poison[h.key] = poison{runAt: h.runAt, until: time.Now().Add(quarantine)}
 		if l.node.noise.once("unclaimable " + l.backend.Table) {
 			l.log.Warn("a job is listed as due and was not claimed; perhaps another node took it, else its id can't be written as it was read", "job", cut(h.key, 200))

@@ -18,6 +18,11 @@ type nodeMetrics struct {
 	feedStarts, feedDeaf *prometheus.CounterVec
 	dbErrors             *prometheus.CounterVec
 	rescued              prometheus.Counter
+	runs                 *prometheus.CounterVec
+	pruned               *prometheus.CounterVec
+
+	ticks, unstarted, dagRuns *prometheus.CounterVec
+	tickLateness              prometheus.Histogram
 }
 
 // latencyBuckets go from a millisecond to a minute.
@@ -49,8 +54,14 @@ func newNodeMetrics(n *Node) *nodeMetrics {
 		feedStarts: counter("live_subscriptions_total", "LIVE SELECT registrations.", "table"),
 		feedDeaf:   counter("live_deaf_total", "Subscriptions found deaf and replaced.", "table"),
 		rescued:    register(n.registry, prometheus.NewCounter(prometheus.CounterOpts{Name: "spky_workflow_instances_rescued_total", Help: "Workflow instances that lived without a job and got one."})),
+		runs:       counter("workflow_runs_total", "Runs of workflow instances, by what they came to: complete, errored, suspended, busy, lost, stalled, failed and others.", "backend", "state"),
+		pruned:     counter("pruned_total", "Old rows deleted: jobs of an outbox table, instances of workflows, or runs of DAGs.", "table"),
+		ticks:      counter("schedule_ticks_total", "Ticks of schedules that this node started.", "schedule"),
+		unstarted:  counter("schedule_failures_total", "Tries of this node to start a tick that failed.", "schedule"),
+		dagRuns:    counter("dag_runs_total", "Runs of DAGs whose end this node noted, by what they came to: success, failed, killed.", "dag", "status"),
 		dbErrors:   counter("database_errors_total", "Failed statements, by what they were for.", "doing"),
 	}
+	m.tickLateness = register(n.registry, prometheus.NewHistogram(prometheus.HistogramOpts{Name: "spky_schedule_lateness_seconds", Help: "Time from a tick until it was started.", Buckets: latencyBuckets()}))
 	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newNodeState(n))
 	return m
 }
@@ -83,8 +94,28 @@ func (l *laneMetrics) started(job outbox.Job, now time.Time) {
 	}
 }
 
-func (l *laneMetrics) attempted(_ verdict, took time.Duration) {
+func (l *laneMetrics) attempted(job outbox.Job, v verdict, took time.Duration) {
 	l.all.attempt.WithLabelValues(l.backend).Observe(took.Seconds())
+	if job.Platform {
+		l.all.runs.WithLabelValues(l.backend, runState(v)).Inc()
+	}
+}
+
+// runState is what a run of a workflow instance came to, by the backend's answer; one of a few words.
+func runState(v verdict) string {
+	switch {
+	case v.status == outbox.Pending && v.wait == busyWait:
+		return "busy"
+	case v.status != outbox.Success:
+		return "failed"
+	}
+	answer, _ := v.result.(map[string]any)
+	state, _ := answer["state"].(string)
+	switch state {
+	case "complete", "errored", "suspended", "lost", "stalled", "shutdown", "paused", "done", "superseded":
+		return state
+	}
+	return "other"
 }
 
 func (l *laneMetrics) settled(o outbox.Outcome, found outbox.Settled) {
@@ -221,3 +252,6 @@ func flag(on bool) float64 {
 	}
 	return 0
 }
+
+// Metrics are what GET /metrics shows, for a server that shows more beside.
+func (n *Node) Metrics() prometheus.Gatherer { return n.registry }

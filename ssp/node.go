@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"sp00ky.cloud/spky/config"
@@ -31,13 +32,15 @@ type Node struct {
 	// One connection each: a slow answer on one holds up nothing on another.
 	live, work, aux *surreal.Client
 
-	lanes    []*lane
-	prober   *prober
-	registry *prometheus.Registry
-	metrics  *nodeMetrics
-	http     *http.Client
-	nodes    *feed // hears the node's own heartbeats
-	signals  *feed // hears what is asked of the node
+	lanes     []*lane
+	scheduled []string // the names of the schedules that it starts
+	dags      *dags
+	prober    *prober
+	registry  *prometheus.Registry
+	metrics   *nodeMetrics
+	http      *http.Client
+	nodes     *feed // hears the node's own heartbeats
+	signals   *feed // hears what is asked of the node
 
 	lastBeat atomic.Pointer[time.Time]
 	claiming atomic.Bool // jobs may be claimed
@@ -49,6 +52,7 @@ type Node struct {
 	// refreshed is when subscriptions were refreshed last; the sweeps' own.
 	refreshed time.Time
 	noise     noise
+	tracer    trace.Tracer // nil is off
 }
 
 // New makes a node of its description. It opens no connection.
@@ -60,6 +64,9 @@ func New(cfg Config) (*Node, error) {
 	n := &Node{
 		cfg: cfg, log: cfg.Logger.With("node", cfg.ID), peers: peers{self: cfg.ID},
 		registry: prometheus.NewRegistry(), ready: make(chan struct{}), sweepNow: make(chan struct{}, 1),
+	}
+	if cfg.TracerProvider != nil {
+		n.tracer = cfg.TracerProvider.Tracer(tracerName, trace.WithInstrumentationVersion(cfg.Version))
 	}
 	n.metrics = newNodeMetrics(n)
 	n.http = newHTTPClient(cfg.Backends)
@@ -77,9 +84,11 @@ func New(cfg Config) (*Node, error) {
 		}
 		*open.client = client
 	}
+	n.dags = newDAGs(n)
 	for _, backend := range cfg.Backends {
 		n.lanes = append(n.lanes, n.newLane(backend))
 	}
+	n.scheduled = n.runnable()
 	n.nodes = n.newFeed("_00_node", "LIVE SELECT node FROM _00_node WHERE node = $node", map[string]any{"node": cfg.ID})
 	n.nodes.onEvents, n.nodes.onGap, n.nodes.onDeaf = func([]surreal.Event) {}, func() {}, n.renewFeeds
 	n.signals = n.newFeed("_00_signal", signalStatement, map[string]any{"node": cfg.ID})
@@ -97,7 +106,7 @@ func (n *Node) newLane(backend config.Backend) *lane {
 	}
 	l.table = l.newTable(outbox.Cancelled)
 	l.settler = newSettler(l)
-	l.feed = n.newFeed(backend.Table, liveStatement(backend.Table), nil)
+	l.feed = n.newFeed(backend.Table, liveStatement(backend.Table, backend.PartitionBy != ""), nil)
 	l.feed.onEvents, l.feed.onGap = l.onEvents, l.noticeGap
 	l.gap.Store(true)
 	return l
@@ -107,6 +116,7 @@ func (l *lane) newTable(cancelled outbox.Status) *outbox.Table {
 	return outbox.New(outbox.Config{
 		DB: l.node.work, Name: l.backend.Table, Cancelled: cancelled,
 		Timeout: l.backend.Timeout, Overridable: l.backend.TimeoutOverridable,
+		PartitionBy: l.backend.PartitionBy, PartitionConcurrency: l.backend.PartitionConcurrency,
 	})
 }
 
@@ -158,11 +168,11 @@ func (n *Node) Run(ctx context.Context) error {
 
 // serve is Run with the connections up.
 func (n *Node) serve(ctx context.Context) error {
-	server, err := n.listen()
+	stop, err := n.listen()
 	if err != nil {
 		return err
 	}
-	defer server.close()
+	defer stop()
 	if err := n.prepare(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // stopped before it began
@@ -191,12 +201,15 @@ func (n *Node) operate(ctx context.Context) {
 		settlers.Go(func() error { l.settler.run(settling); return nil })
 		watchers.Go(func() error { l.feed.run(watching); return nil })
 	}
+	claims.Go(func() error { n.runSchedules(ctx); return nil })
 	watchers.Go(func() error { n.nodes.run(watching); return nil })
 	watchers.Go(func() error { n.signals.run(watching); return nil })
 	watchers.Go(func() error { n.runBeats(watching); return nil })
 	watchers.Go(func() error { n.runSweeps(watching); return nil })
 	watchers.Go(func() error { n.prober.run(watching); return nil })
 	watchers.Go(func() error { n.watchBeats(watching); return nil })
+	watchers.Go(func() error { n.runRetention(watching); return nil })
+	watchers.Go(func() error { n.dags.run(watching); return nil }) // hears of what settles last
 
 	<-ctx.Done()
 	n.draining.Store(true)
@@ -283,7 +296,16 @@ func (n *Node) prepareOnce(ctx context.Context) error {
 		for _, f := range box.Findings {
 			l.log.Warn("outbox table", "finding", f.String())
 		}
-		l.table = l.newTable(outbox.Status(box.Cancelled))
+		if by := l.backend.PartitionBy; by != "" {
+			if err := schema.PreparePartitions(ctx, db, l.backend.Table, by); err != nil {
+				return fmt.Errorf("backend %s: %w", l.backend.Name, err)
+			}
+		}
+		l.cancelled = outbox.Status(box.Cancelled)
+		l.table = l.newTable(l.cancelled)
+	}
+	if err := n.configureRetention(ctx); err != nil {
+		return err
 	}
 	if err := n.beat(ctx); err != nil {
 		return fmt.Errorf("first heartbeat: %w", err)

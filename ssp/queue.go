@@ -12,9 +12,11 @@ const queueCap = 4096
 
 // A hint says that a row may be due at a time; by the database's clock.
 type hint struct {
-	id    surreal.RecordID
-	key   string // the id as text
-	runAt time.Time
+	id  surreal.RecordID
+	key string // the id as text
+	// partition is set where this is no row but a partition in whose queue jobs wait: its key, and id is none.
+	partition string
+	runAt     time.Time
 	// from is when this node may claim it: runAt, or later where another node comes first.
 	from time.Time
 	// looked marks a hint that has had its second look.
@@ -76,6 +78,19 @@ func (q *dueQueue) next() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return q.heap[0].from, true
+}
+
+// due counts the rows that are due at now, and says since when the first of them has been.
+func (q *dueQueue) due(now time.Time) (n int, oldest time.Time) {
+	for _, h := range q.heap {
+		if h.partition != "" || h.runAt.After(now) {
+			continue
+		}
+		if n++; n == 1 || h.runAt.Before(oldest) {
+			oldest = h.runAt
+		}
+	}
+	return n, oldest
 }
 
 type hintHeap []*hint

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 func testContext(tb testing.TB) context.Context {
 	tb.Helper()

@@ -20,24 +20,41 @@ import (
 // maxIngest bounds the body of POST /ingest in bytes.
 const maxIngest = 4 << 20
 
-// A httpServer is the node's own HTTP server.
+// A httpServer is one of the node's own HTTP servers.
 type httpServer struct {
 	server *http.Server
 	done   chan struct{}
 }
 
-// listen opens the node's address and serves it until close; without an address it does nothing.
-func (n *Node) listen() (*httpServer, error) {
+// listen opens the node's addresses and serves them until stop.
+func (n *Node) listen() (stop func(), err error) {
+	server, err := n.listenOn(n.cfg.Listen, n.Handler(), "--listen")
+	if err != nil {
+		return nil, err
+	}
+	if n.cfg.NoMetrics {
+		return server.close, nil
+	}
+	metrics, err := n.listenOn(n.cfg.MetricsListen, n.metricsHandler(), "metrics.listen in the configuration")
+	if err != nil {
+		server.close()
+		return nil, err
+	}
+	return func() { metrics.close(); server.close() }, nil
+}
+
+// listenOn serves an address until close; without one it does nothing.
+func (n *Node) listenOn(address string, handler http.Handler, setting string) (*httpServer, error) {
 	s := &httpServer{done: make(chan struct{})}
-	if n.cfg.Listen == "" {
+	if address == "" {
 		close(s.done)
 		return s, nil
 	}
-	listener, err := net.Listen("tcp", n.cfg.Listen) //nolint:noctx // at start, returns at once
+	listener, err := net.Listen("tcp", address) //nolint:noctx // at start, returns at once
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; is another spky running there? choose another address with --listen", n.cfg.Listen, err)
+		return nil, fmt.Errorf("listen on %s: %w; is another spky running there? choose another address with %s", address, err, setting)
 	}
-	s.server = &http.Server{Handler: n.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute}
+	s.server = &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute}
 	go func() {
 		defer close(s.done)
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -65,7 +82,7 @@ func (s *httpServer) close() {
 //	GET  /ready    200 while it can work: database reachable, schema applied, feeds up, not draining
 //	GET  /version  the program's version
 //	GET  /info     what the node tells of itself, as an array of one
-//	GET  /metrics  Prometheus
+//	GET  /metrics  Prometheus, unless Config says elsewhere or nowhere
 //	POST /ingest   a hint that a row changed: {table, op, id}; needs the secret where one is set
 func (n *Node) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -75,8 +92,17 @@ func (n *Node) Handler() http.Handler {
 		answer(w, http.StatusOK, map[string]any{"version": n.cfg.Version, "mode": "streaming"})
 	})
 	mux.HandleFunc("GET /info", n.serveInfo)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{}))
+	if n.cfg.MetricsListen == "" && !n.cfg.NoMetrics {
+		mux.Handle("GET /metrics", n.metricsHandler())
+	}
 	mux.HandleFunc("POST /ingest", n.serveIngest)
+	return mux
+}
+
+// metricsHandler serves /metrics alone.
+func (n *Node) metricsHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(n.registry, promhttp.HandlerOpts{}))
 	return mux
 }
 
@@ -157,13 +183,15 @@ func (n *Node) serveIngest(w http.ResponseWriter, r *http.Request) {
 	}
 	var hint struct{ Table, Op, ID string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxIngest)).Decode(&hint); err != nil {
-		answer(w, http.StatusBadRequest, map[string]any{"code": "BAD_REQUEST", "message": "the body is no JSON object: " + err.Error()})
+		refuseIngest(w, err)
 		return
 	}
 	switch hint.Op {
 	case "CREATE", "UPDATE", "DELETE":
 	default:
-		answer(w, http.StatusBadRequest, map[string]any{"code": "BAD_REQUEST", "message": fmt.Sprintf("op is %q; allowed: CREATE, UPDATE, DELETE", hint.Op)})
+		answer(w, http.StatusBadRequest, map[string]any{
+			"code": "BAD_REQUEST", "message": fmt.Sprintf("op is %q; allowed: CREATE, UPDATE, DELETE", hint.Op), "hint": "send op in capitals; " + ingestShape,
+		})
 		return
 	}
 	for _, l := range n.lanes {
@@ -175,6 +203,21 @@ func (n *Node) serveIngest(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(http.StatusOK)
+}
+
+// ingestShape is what a hint looks like.
+const ingestShape = `a body is for instance {"table":"job","op":"CREATE","id":"job:1"}`
+
+// refuseIngest answers a body that could not be read.
+func refuseIngest(w http.ResponseWriter, err error) {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		answer(w, http.StatusRequestEntityTooLarge, map[string]any{
+			"code": "TOO_LARGE", "message": fmt.Sprintf("the body is larger than %d bytes", tooLarge.Limit), "hint": "leave the row out, it is read anew; " + ingestShape,
+		})
+		return
+	}
+	answer(w, http.StatusBadRequest, map[string]any{"code": "BAD_REQUEST", "message": "the body is no JSON object: " + err.Error(), "hint": ingestShape})
 }
 
 // authorised compares hashes, so that neither content nor length of the secret shows in the time taken.

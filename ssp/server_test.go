@@ -3,6 +3,7 @@ package ssp
 import (
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -31,6 +32,47 @@ func (r *rig) ask(method, url, token, body string) (status int, decoded any, tex
 	}
 	_ = json.Unmarshal(all, &decoded)
 	return resp.StatusCode, decoded, string(all)
+}
+
+// TestMetricsWhereTheConfigurationSays: beside the rest, at an address of their own, or nowhere.
+func TestMetricsWhereTheConfigurationSays(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s, _ := held(t)
+	for name, c := range map[string]struct {
+		own, none        bool
+		onMain, onTheirs int
+	}{
+		"beside the rest":    {onMain: 200},
+		"their own address":  {own: true, onMain: 404, onTheirs: 200},
+		"nowhere":            {none: true, onMain: 404},
+		"nowhere, with both": {own: true, none: true, onMain: 404},
+	} {
+		address, own := freeAddress(t), freeAddress(t)
+		n := r.start(s.backends(), func(cfg *Config) {
+			if cfg.Listen, cfg.NoMetrics = address, c.none; c.own {
+				cfg.MetricsListen = own
+			}
+		})
+		if status, _, _ := r.ask("GET", "http://"+address+"/metrics", "", ""); status != c.onMain {
+			t.Errorf("%s: /metrics beside /health answers %d, want %d", name, status, c.onMain)
+		}
+		if c.onTheirs == 0 {
+			if conn, err := net.Dial("tcp", own); err == nil {
+				_ = conn.Close()
+				t.Errorf("%s: something listens at the address of the metrics", name)
+			}
+			n.stop()
+			continue
+		}
+		if status, _, text := r.ask("GET", "http://"+own+"/metrics", "", ""); status != c.onTheirs || !strings.Contains(text, "spky_slots") {
+			t.Errorf("%s: their own address answers %d: %.200s", name, status, text)
+		}
+		if status, _, _ := r.ask("GET", "http://"+own+"/info", "", ""); status != 404 {
+			t.Errorf("%s: their own address answers %d to /info", name, status)
+		}
+		n.stop()
+	}
 }
 
 func TestTheServerTellsTheTruth(t *testing.T) {
@@ -128,10 +170,14 @@ func TestIngestIsOnlyAHint(t *testing.T) {
 		`{"table":"job","op":"DELETE","id":"job:1"}`: 200, `{"table":"other","op":"CREATE","id":"other:1"}`: 200, `{"table":"job","op":"CREATE","id":"user:1"}`: 200,
 		`{"table":"job","op":"CREATE","id":"` + "`" + `"}`: 200, `{"table":"job","op":"CREATE","id":"job:1; DELETE job"}`: 200,
 		`{"table":"job","op":"CREATE","id":"job:none","record":{"path":"/never","status":"pending"},"hash":""}`: 200,
-		`{"table":"job","op":"CREATE","id":"` + strings.Repeat("x", maxIngest) + `"}`:                           400,
+		`{"table":"job","op":"CREATE","id":"` + strings.Repeat("x", maxIngest) + `"}`:                           413,
 	} {
-		if status, _, text := r.ask("POST", url, good, body); status != want {
+		status, decoded, text := r.ask("POST", url, good, body)
+		if status != want {
 			t.Errorf("%.80s: %d %s, want %d", body, status, text, want)
+		}
+		if fault, ok := decoded.(map[string]any); status >= 400 && (!ok || fault["code"] == nil || fault["message"] == nil || fault["hint"] == nil) {
+			t.Errorf("%.80s: %s is no code, message and hint", body, text)
 		}
 	}
 	if status, _, _ := r.ask("GET", url, good, ""); status != 405 {

@@ -25,6 +25,7 @@ type settlement struct {
 	attempt int
 	outcome outbox.Outcome
 	refused int // how often the table has refused it
+	spans   *flightTrace
 }
 
 // A settler writes a lane's outcomes, as many at a time as have gathered. An outcome is given up
@@ -180,7 +181,11 @@ func (s *settler) judge(one settlement, found outbox.Settled) {
 		if one.outcome.Status == outbox.Pending {
 			again = s.lane.node.clock.now().Add(one.outcome.Wait)
 		}
+		if one.outcome.Status != outbox.Pending {
+			s.lane.node.dags.settled(one.outcome.ID)
+		}
 		s.lane.note(log, one.outcome)
+		one.spans.settled(one.outcome)
 	}
 	s.lane.metrics.settled(one.outcome, found)
 	s.lane.settled(one, again)

@@ -2,6 +2,7 @@ package ssp
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"sp00ky.cloud/spky/surreal"
@@ -11,6 +12,20 @@ import (
 const signalStatement = "LIVE SELECT id, job FROM _00_signal WHERE node = $node"
 
 const signalTimeout = 5 * time.Second
+
+// signalGrace is how old a request to cancel must be for its signal to be missing.
+const signalGrace = 500 * time.Millisecond
+
+// missedSignal is told of a flight whose cancellation a sweep has found. Where no signal has said so
+// before, the subscription is deaf, and is made anew.
+func (n *Node) missedSignal(f *flight, age time.Duration) {
+	if errors.Is(context.Cause(f.ctx), errCancelled) || age < signalGrace || !n.signals.mayDoubt() {
+		return
+	}
+	n.log.Warn("a signal to cancel a job did not arrive; subscribing again", "job", f.key)
+	n.signals.metrics.deaf()
+	n.signals.renew()
+}
 
 // onSignals aborts the requests of jobs that somebody cancelled. A signal that gets lost costs a
 // sweep interval: the sweep reads cancel_requested too.

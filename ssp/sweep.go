@@ -82,6 +82,9 @@ func (l *lane) sweep(ctx context.Context, full bool) error {
 	if err := l.sweepHeld(ctx, now); err != nil {
 		return err
 	}
+	if err := l.sweepQueues(ctx); err != nil {
+		return err
+	}
 	if !full {
 		return nil
 	}
@@ -92,6 +95,14 @@ func (l *lane) sweep(ctx context.Context, full bool) error {
 	}
 	if len(refused) > 0 && l.node.noise.once("adopt "+l.backend.Table) {
 		l.log.Error("pending rows without run_at can't be made due", "rows", len(refused), "job", surreal.FormatID(refused[0].ID), "error", refused[0].Err)
+	}
+	if err != nil {
+		return err
+	}
+	enlisted, err := l.table.Enlist(ctx)
+	if enlisted > 0 {
+		l.log.Info("jobs from before this version got their place in lists", "rows", enlisted)
+		l.gap.Store(true) // the next sweep goes on with it
 	}
 	return err
 }
@@ -215,6 +226,7 @@ func (l *lane) sort(rows []outbox.Held, now time.Time) (gone []surreal.RecordID,
 		case row.Assignee != l.node.cfg.ID || expired:
 			gone = append(gone, row.ID)
 		case flying && row.Cancelled != nil && f.running:
+			l.node.missedSignal(f, now.Sub(*row.Cancelled))
 			f.cancel(errCancelled)
 		case flying:
 		case l.suspects[key] == row.Epoch:

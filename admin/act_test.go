@@ -3,8 +3,10 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"sp00ky.cloud/spky/wf"
@@ -44,7 +46,7 @@ func TestVerbs(t *testing.T) {
 			}
 			var state *StateError
 			wants(t, v.name, err, &state, "it is "+string(status))
-			if state.Status != status || !slices.Equal(state.Possible, possible(status)) || r.get(id).Status != status {
+			if state.Status != string(status) || !slices.Equal(state.Possible, possible(status)) || r.get(id).Status != status {
 				t.Errorf("%s of one that is %s: %+v, and it is %s", v.name, status, state, r.get(id).Status)
 			}
 		}
@@ -133,4 +135,34 @@ func TestSendEvent(t *testing.T) {
 	wants(t, "payload", err, new(*InputError), "payload")
 	_, err = r.durable.SendEvent(r.ctx, id, "a", []byte(`"`+strings.Repeat("x", maxValue-1)+`"`))
 	wants(t, "payload", err, new(*InputError), "1 MiB")
+}
+
+// TestVerbsAtOnce has operators do everything to an instance at the same moment: whatever came of it, what
+// is to run has one job, and nothing else has any.
+func TestVerbsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for n := range 15 {
+		id := r.create(NewInstance{Binding: "ALPHA", ID: fmt.Sprint("at-once-", n)})
+		var all sync.WaitGroup
+		for _, v := range r.durable.verbs() {
+			all.Go(func() {
+				_, err := v.call(r.ctx, id)
+				var state *StateError
+				if err != nil && !errors.As(err, &state) {
+					t.Errorf("%s: %v", v.name, err)
+				}
+			})
+		}
+		all.Wait()
+		i := r.get(id)
+		jobs := r.json("SELECT VALUE <string>id FROM job WHERE payload.instance = $id AND status IN ['pending', 'processing']", map[string]any{"id": id})
+		want := "[]"
+		if i.Status == wf.Queued {
+			want = pretty(t, []string{i.Job})
+		}
+		if jobs != want || !slices.Contains([]wf.Status{wf.Queued, wf.Paused, wf.Terminated}, i.Status) {
+			t.Errorf("it is %s, its job is %q, and there are %s", i.Status, i.Job, jobs)
+		}
+	}
 }

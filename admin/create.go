@@ -17,7 +17,7 @@ var (
 	typePattern = idPattern
 )
 
-// maxValue bounds params and payloads, in bytes of JSON without blanks.
+// maxValue bounds params and payloads, in bytes of JSON as surreal.JSONSize counts them.
 const maxValue = 1 << 20
 
 // A NewInstance is an instance to be created.
@@ -40,11 +40,12 @@ func (d *Durable) Create(ctx context.Context, n NewInstance) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	traced(ctx, row)
 	type answer struct {
 		OK bool `json:"ok"`
 	}
 	call := func() (answer, error) {
-		return surreal.First[answer](ctx, d.db.Retrying(), "RETURN fn::spky::wf::create($new)", map[string]any{"new": row})
+		return audited[answer](ctx, d.db, "instance.create", fmt.Sprint(row["id"]), "fn::spky::wf::create($new)", map[string]any{"new": row})
 	}
 	made, err := call()
 	if surreal.IsAlreadyExists(err) { // by somebody else, at the same moment: look again
@@ -54,7 +55,7 @@ func (d *Durable) Create(ctx context.Context, n NewInstance) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("create instance of %s: %w", n.Binding, err)
 	case !made.OK:
-		return "", fmt.Errorf("create instance %s of %s: %w", row["id"], n.Binding, ErrExists)
+		return "", fmt.Errorf("create instance %s of %s: instance %w", row["id"], n.Binding, ErrExists)
 	}
 	return row["id"].(string), nil //nolint:forcetypeassert // set by newRow
 }
@@ -92,14 +93,13 @@ func value(what string, text json.RawMessage, otherwise string) (any, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = json.RawMessage(otherwise)
 	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, text); err != nil {
+	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
 		return nil, inputf("%s: not JSON: %v", what, err)
 	}
-	if compact.Len() > maxValue {
-		return nil, inputf("%s: %d bytes of JSON; allowed: 1 MiB. Keep large data in rows of its own and pass its id", what, compact.Len())
+	if size := surreal.JSONSize(text); size > maxValue {
+		return nil, inputf("%s: %d bytes of JSON; allowed: 1 MiB. Keep large data in rows of its own and pass its id", what, size)
 	}
-	v, err := surreal.FromJSON(compact.Bytes())
+	v, err := surreal.FromJSON(text)
 	if err != nil {
 		return nil, inputf("%s: %v", what, err)
 	}

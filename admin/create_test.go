@@ -45,13 +45,16 @@ func TestCreateRefusals(t *testing.T) {
 	r := newRig(t)
 	exact := `"` + strings.Repeat("x", maxValue-2) + `"`
 	r.create(NewInstance{Binding: "ALPHA", ID: "exact", Params: []byte(" " + exact + "\n")}) // 1 MiB passes
+	signs := `"` + strings.Repeat(`<\u003e\u2028`, (maxValue-2)/5) + "xxxx"
+	r.create(NewInstance{Binding: "ALPHA", ID: "escaped", Params: []byte(signs + `"`)}) // counted as they are, not as they were written
 	for says, n := range map[string]NewInstance{
-		"1048577 bytes": {Binding: "ALPHA", Params: []byte(`"` + exact[1:len(exact)-1] + `x"`)},
-		"not JSON":      {Binding: "ALPHA", Params: []byte(`{"a":`)},
-		"id":            {Binding: "ALPHA", ID: "-a"},
-		"100 letters":   {Binding: "ALPHA", ID: strings.Repeat("a", 101)},
-		"owner":         {Binding: "ALPHA", Owner: "ann"},
-		"no outbox":     {Binding: "TABLELESS"},
+		"allowed: 1 MiB": {Binding: "ALPHA", Params: []byte(signs + `x"`)},
+		"1048577 bytes":  {Binding: "ALPHA", Params: []byte(`"` + exact[1:len(exact)-1] + `x"`)},
+		"not JSON":       {Binding: "ALPHA", Params: []byte(`{"a":`)},
+		"id":             {Binding: "ALPHA", ID: "-a"},
+		"100 letters":    {Binding: "ALPHA", ID: strings.Repeat("a", 101)},
+		"owner":          {Binding: "ALPHA", Owner: "ann"},
+		"no outbox":      {Binding: "TABLELESS"},
 	} {
 		_, err := r.durable.Create(r.ctx, n)
 		wants(t, says, err, new(*InputError), says)
@@ -59,7 +62,7 @@ func TestCreateRefusals(t *testing.T) {
 	if _, err := r.durable.Create(r.ctx, NewInstance{Binding: "GAMMA"}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("an unknown workflow: %v", err)
 	}
-	if got := r.json("RETURN array::len(SELECT * FROM _00_wf_instance)", nil); got != "1" {
+	if got := r.json("RETURN array::len(SELECT * FROM _00_wf_instance)", nil); got != "2" {
 		t.Errorf("%s instances after all that", got)
 	}
 }

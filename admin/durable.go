@@ -16,6 +16,8 @@ type DurableConfig struct {
 	// Backends are those of the configuration: they say which outbox table the runs of a new instance
 	// go to. Without them instances can be looked at and acted upon, but not created.
 	Backends []config.Backend
+	// Redact lists what is not to be shown; see [NewRedaction].
+	Redact Redaction
 }
 
 // Durable is what can be done to workflows and their instances. Its methods may be called from any
@@ -23,11 +25,12 @@ type DurableConfig struct {
 type Durable struct {
 	db       *surreal.Client
 	backends []config.Backend
+	redact   Redaction
 }
 
 // NewDurable makes it; nothing is sent.
 func NewDurable(cfg DurableConfig) *Durable {
-	return &Durable{db: cfg.DB, backends: cfg.Backends}
+	return &Durable{db: cfg.DB, backends: cfg.Backends, redact: cfg.Redact}
 }
 
 // Statuses are the states of an instance, in the order of its life.

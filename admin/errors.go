@@ -3,16 +3,19 @@ package admin
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"sp00ky.cloud/spky/wf"
 )
 
-// Errors of operations on instances.
+// Errors of operations.
 var (
-	// ErrNotFound is an instance or a workflow that does not exist.
+	// ErrNotFound is a job, an instance, a workflow or a token that does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrExists is an id that an instance has already.
-	ErrExists = errors.New("instance already exists")
+	// ErrStepNotFound is a step to restart from that the instance does not have.
+	ErrStepNotFound = errors.New("not found in execution history")
+	// ErrExists is an id that an instance, or a job, has already.
+	ErrExists = errors.New("already exists")
 )
 
 // An InputError is something that cannot be meant: a malformed id, params that are not JSON.
@@ -20,18 +23,45 @@ type InputError struct{ text string }
 
 func (e *InputError) Error() string { return e.text }
 
+// NewInputError is an InputError in the words of another surface, such as a remote one.
+func NewInputError(text string) *InputError { return &InputError{text} }
+
 func inputf(format string, args ...any) error { return &InputError{fmt.Sprintf(format, args...)} }
 
-// A StateError is a verb that makes no sense in the state an instance is in.
+// A StateError is a verb that makes no sense in the state that a job or an instance is in.
 type StateError struct {
-	ID, Verb string
-	Status   wf.Status
+	// Job says that ID is a job's, Schedule that it is a schedule's name, Run that it is a run's of a DAG, or the
+	// name of a DAG that can't start one; else it is an instance's.
+	Job, Schedule, Run bool
+	ID, Verb           string
+	// Status is the state found.
+	Status string
 	// Possible names the verbs that this state allows.
 	Possible []string
 }
 
 func (e *StateError) Error() string {
-	return fmt.Sprintf("%s instance %s: it is %s", e.Verb, e.ID, e.Status)
+	if e.Job {
+		return fmt.Sprintf("%s %s: the job is %s", e.Verb, e.ID, e.Status)
+	}
+	if e.Schedule {
+		return fmt.Sprintf("%s schedule %s: %s", e.Verb, e.ID, e.found())
+	}
+	if e.Run && e.Verb == verbTrigger {
+		return fmt.Sprintf("%s DAG %s: %s", e.Verb, e.ID, e.found())
+	}
+	if e.Run {
+		return fmt.Sprintf("%s run %s: %s", e.Verb, e.ID, e.found())
+	}
+	return fmt.Sprintf("%s instance %s: %s", e.Verb, e.ID, e.found())
+}
+
+// found is the state as a sentence; some are one already.
+func (e *StateError) found() string {
+	if strings.Contains(e.Status, " ") {
+		return e.Status
+	}
+	return "it is " + e.Status
 }
 
 // The verbs on instances, as they are named everywhere.

@@ -20,11 +20,7 @@ func (d *Durable) Get(ctx context.Context, id string) (Instance, error) {
 	case len(rows) == 0:
 		return Instance{}, fmt.Errorf("get instance %s: %w", id, ErrNotFound)
 	}
-	i, err := rows[0].instance()
-	if err != nil {
-		return i, fmt.Errorf("get instance %s: %w", id, err)
-	}
-	return i, nil
+	return rows[0].instance(d.redact), nil
 }
 
 // A Step is one step of an instance.
@@ -36,9 +32,11 @@ type Step struct {
 	Name       string `json:"name"`
 	Occurrence int    `json:"occurrence"`
 	// Status is running, retrying, waiting, complete or errored.
-	Status   string      `json:"status"`
-	Attempts []Attempt   `json:"attempts"`
-	Config   *StepConfig `json:"config,omitempty"`
+	Status string `json:"status"`
+	// Attempts are the last 50 of them, AttemptsBefore how many came before those.
+	Attempts       []Attempt   `json:"attempts"`
+	AttemptsBefore int         `json:"attempts_before,omitempty"`
+	Config         *StepConfig `json:"config,omitempty"`
 	// Output is JSON, absent where outputs were not asked for.
 	Output json.RawMessage `json:"output,omitempty"`
 	Error  *Error          `json:"error,omitempty"`
@@ -51,6 +49,9 @@ type Step struct {
 
 // Done says whether the step runs no more.
 func (s Step) Done() bool { return s.Status == "complete" || s.Status == "errored" }
+
+// Tried is how many attempts of the step have begun.
+func (s Step) Tried() int { return s.AttemptsBefore + len(s.Attempts) }
 
 // Label is the step's name, with its number where it is not the first of that name.
 func (s Step) Label() string {
@@ -91,6 +92,7 @@ type stepRow struct {
 	Occurrence int              `json:"occurrence"`
 	Status     string           `json:"status"`
 	Attempts   []Attempt        `json:"attempts"`
+	Before     int              `json:"attempts_before"`
 	Config     *StepConfig      `json:"config"`
 	Output     any              `json:"output"`
 	Error      *Error           `json:"error"`
@@ -101,9 +103,10 @@ type stepRow struct {
 	FinishedAt *time.Time       `json:"finished_at"`
 }
 
-func (r stepRow) step(outputs bool) (Step, error) {
+// step is what a row says, with its output where redact is not nil.
+func (r stepRow) step(redact *Redaction) Step {
 	s := Step{
-		Seq: r.Seq, Kind: r.Kind, Name: r.Name, Occurrence: r.Occurrence, Status: r.Status, Attempts: r.Attempts, Config: r.Config,
+		Seq: r.Seq, Kind: r.Kind, Name: r.Name, Occurrence: r.Occurrence, Status: r.Status, Attempts: r.Attempts, AttemptsBefore: r.Before, Config: r.Config,
 		Error: r.Error, RetryAt: r.RetryAt, WakeAt: r.WakeAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 	}
 	if s.Error != nil {
@@ -112,23 +115,19 @@ func (r stepRow) step(outputs bool) (Step, error) {
 	if s.Attempts == nil {
 		s.Attempts = []Attempt{}
 	}
-	if !outputs {
-		return s, nil
+	if redact != nil {
+		s.Output = redact.value("output", r.Output)
 	}
-	var err error
-	if s.Output, err = surreal.ToJSON(r.Output); err != nil {
-		return s, fmt.Errorf("output of step %s: %w", s.Label(), err)
-	}
-	return s, nil
+	return s
 }
 
 // Steps answers with the steps of an instance that have been reached, in that order; with what they
 // came to, and where they panicked, where outputs is true. incarnation is the instance's own, as Get has it: an older one's steps
 // are forgotten.
 func (d *Durable) Steps(ctx context.Context, id string, incarnation int, outputs bool) ([]Step, error) {
-	statement := bareStepsStatement
+	statement, redact := bareStepsStatement, (*Redaction)(nil)
 	if outputs {
-		statement = stepsStatement
+		statement, redact = stepsStatement, &d.redact
 	}
 	rows, err := surreal.First[[]stepRow](ctx, d.db, statement, map[string]any{"id": id, "incarnation": incarnation})
 	if err != nil {
@@ -136,9 +135,7 @@ func (d *Durable) Steps(ctx context.Context, id string, incarnation int, outputs
 	}
 	steps := make([]Step, len(rows))
 	for i, row := range rows {
-		if steps[i], err = row.step(outputs); err != nil {
-			return nil, fmt.Errorf("read steps of %s: %w", id, err)
-		}
+		steps[i] = row.step(redact)
 	}
 	sortSteps(steps)
 	return steps, nil
@@ -170,10 +167,7 @@ func (d *Durable) Events(ctx context.Context, id string, incarnation int) ([]Eve
 	}
 	events := make([]Event, len(rows))
 	for i, row := range rows {
-		events[i] = Event{Type: row.Type, SentAt: row.SentAt, Consumed: row.ConsumedBy != nil}
-		if events[i].Payload, err = surreal.ToJSON(row.Payload); err != nil {
-			return nil, fmt.Errorf("read events of %s: payload: %w", id, err)
-		}
+		events[i] = Event{Type: row.Type, SentAt: row.SentAt, Consumed: row.ConsumedBy != nil, Payload: d.redact.value("payload", row.Payload)}
 	}
 	return events, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
@@ -35,6 +36,8 @@ type ListOptions struct {
 	Owner   string
 	// Stalled wants only live instances that nothing runs although something should.
 	Stalled bool
+	// Query wants instances whose id begins with it. They come by id, not newest first.
+	Query string
 	// Cursor is the Next of the page before.
 	Cursor string
 	// Limit is how many instances at most, up to MaxPage. Defaults to DefaultPage.
@@ -51,7 +54,8 @@ type Page struct {
 
 // List answers with instances, newest first. It reads as many rows as the page has, times the states
 // and workflows that it is made of, however many there are; with Owner or Stalled beside another filter
-// it looks through all that the owner has, or that are stalled.
+// it looks through all that the owner has, or that are stalled, and with Query through those with such
+// an id.
 func (d *Durable) List(ctx context.Context, o ListOptions) (Page, error) {
 	q, err := newQuery(o)
 	if err != nil {
@@ -60,6 +64,8 @@ func (d *Durable) List(ctx context.Context, o ListOptions) (Page, error) {
 	var found []place
 	var next string
 	switch {
+	case o.Query != "":
+		found, next, err = d.prefixed(ctx, q)
 	case o.Stalled:
 		found, next, err = d.stalled(ctx, q)
 	case o.Owner != "":
@@ -92,6 +98,8 @@ func newQuery(o ListOptions) (query, error) {
 		return q, inputf("limit %d; allowed: 1 to %d", o.Limit, MaxPage)
 	case o.Status != "" && !known(o.Status):
 		return q, inputf("status %q; allowed: %s", o.Status, words(Statuses()))
+	case o.Query != "" && !idPattern.MatchString(o.Query):
+		return q, inputf("query %q is nothing that an id begins with; allowed: letters, digits, _ and -", o.Query)
 	case o.Stalled && o.Status != "" && Terminal(o.Status):
 		return q, inputf("an instance that is %s is never stalled", o.Status)
 	}
@@ -118,6 +126,7 @@ type place struct {
 	Binding string            `json:"binding"`
 	Status  wf.Status         `json:"status"`
 	Owner   *surreal.RecordID `json:"owner"`
+	Stalled *time.Time        `json:"stalled_at"`
 }
 
 // compare orders places as the index does: the newest first, then by id.
@@ -154,7 +163,7 @@ func (d *Durable) byState(ctx context.Context, q query) ([]place, string, error)
 	bindings, statuses := []string{q.Binding}, []wf.Status{q.Status}
 	if q.Binding == "" {
 		var err error
-		if bindings, err = d.bindings(ctx); err != nil {
+		if bindings, err = d.candidates(ctx); err != nil {
 			return nil, "", err
 		}
 	}
@@ -191,9 +200,11 @@ func (d *Durable) together(ctx context.Context, parts []string, vars map[string]
 }
 
 // bindings are the workflows that have instances, found by skipping from one to the next.
-func (d *Durable) bindings(ctx context.Context) ([]string, error) {
+func (d *Durable) bindings(ctx context.Context) ([]string, error) { return d.bindingsFrom(ctx, "") }
+
+func (d *Durable) bindingsFrom(ctx context.Context, from string) ([]string, error) {
 	var all []string
-	for from := ""; ; {
+	for {
 		found, err := surreal.First[[]string](ctx, d.db, bindingsStatement, map[string]any{"from": from})
 		if err != nil {
 			return nil, fmt.Errorf("look for workflows: %w", err)
@@ -207,6 +218,49 @@ func (d *Durable) bindings(ctx context.Context) ([]string, error) {
 		all = append(all, found[0])
 		from = found[0] + "\x01" // what comes first after it and all its instances
 	}
+}
+
+// A gap is a range of bindings in which none is known.
+type gap struct{ from, to string }
+
+// candidates are the workflows that may have instances: those of the configuration, and all others that
+// have some. Only what lies between the known ones is looked for, which is nothing as a rule, and then
+// costs nothing.
+func (d *Durable) candidates(ctx context.Context) ([]string, error) {
+	all := slices.Compact(d.Declared())
+	var gaps []gap
+	from := ""
+	for _, binding := range all {
+		gaps = append(gaps, gap{from, binding})
+		from = binding + "\x01"
+	}
+	last, err := d.bindingsFrom(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, last...)
+	for len(gaps) > 0 {
+		var parts []string
+		vars := map[string]any{}
+		for i, g := range gaps {
+			n := strconv.Itoa(i)
+			vars["from"+n], vars["to"+n] = g.from, g.to
+			parts = append(parts, "("+strings.ReplaceAll(bindingsBetweenPart, "{{n}}", n)+")")
+		}
+		found, err := surreal.First[[][]string](ctx, d.db, "RETURN [\n"+strings.Join(parts, ",\n")+"\n]", vars)
+		if err != nil {
+			return nil, fmt.Errorf("look for workflows: %w", err)
+		}
+		var rest []gap
+		for i, list := range found {
+			if len(list) > 0 {
+				all = append(all, list[0])
+				rest = append(rest, gap{list[0] + "\x01", gaps[i].to})
+			}
+		}
+		gaps = rest
+	}
+	return all, nil
 }
 
 // owned looks through an owner's instances.
@@ -248,16 +302,52 @@ func (q query) fits(p place) bool {
 	return (q.Binding == "" || p.Binding == q.Binding) && (q.Status == "" || p.Status == q.Status)
 }
 
+// mine says whether a place has the owner asked for.
+func (q query) mine(p place) bool {
+	return q.Owner == "" || p.Owner != nil && surreal.FormatID(*p.Owner) == surreal.FormatID(q.owner)
+}
+
+func (p place) stalled() bool {
+	return p.Stalled != nil && !Terminal(p.Status) && p.Status != wf.Paused
+}
+
+// prefixed looks through the instances whose id begins with something.
+func (d *Durable) prefixed(ctx context.Context, q query) ([]place, string, error) {
+	from, to := q.Query, q.Query+"~" // which comes after all that ids are made of
+	if q.Cursor != "" {
+		from = max(from, key(q.after.ID)+"\x00") // what comes first after it
+	}
+	found := []place{}
+	for scanned := 0; scanned < maxScan; scanned += scanPart {
+		part, err := surreal.First[[]place](ctx, d.db, prefixStatement, map[string]any{"from": from, "to": to, "limit": scanPart})
+		if err != nil {
+			return nil, "", err
+		}
+		for _, p := range part {
+			if !q.fits(p) || !q.mine(p) || q.Stalled && !p.stalled() {
+				continue
+			}
+			if len(found) == q.Limit {
+				return found, found[q.Limit-1].cursor(), nil
+			}
+			found = append(found, p)
+		}
+		if len(part) < scanPart {
+			return found, "", nil
+		}
+		q.after = part[len(part)-1]
+		from = key(q.after.ID) + "\x00"
+	}
+	return found, q.after.cursor(), nil
+}
+
 // stalled looks through the stalled instances.
 func (d *Durable) stalled(ctx context.Context, q query) ([]place, string, error) {
 	all, err := surreal.First[[]place](ctx, d.db, stalledStatement, map[string]any{"limit": maxStalled})
 	if err != nil {
 		return nil, "", err
 	}
-	all = slices.DeleteFunc(all, func(p place) bool {
-		mine := q.Owner == "" || p.Owner != nil && surreal.FormatID(*p.Owner) == surreal.FormatID(q.owner)
-		return !q.fits(p) || !mine || Terminal(p.Status) || p.Status == wf.Paused
-	})
+	all = slices.DeleteFunc(all, func(p place) bool { return !q.fits(p) || !q.mine(p) || !p.stalled() })
 	found, next := q.page(all)
 	return found, next, nil
 }
@@ -313,14 +403,19 @@ const maxCount = 100_000
 
 // Counts counts the instances of a workflow by their state, each to 100,000 at most.
 func (d *Durable) Counts(ctx context.Context, binding string) ([]Count, error) {
+	return d.CountsTo(ctx, binding, maxCount)
+}
+
+// CountsTo is Counts to another bound, for who asks often.
+func (d *Durable) CountsTo(ctx context.Context, binding string, most int) ([]Count, error) {
 	var all []Count
 	for _, status := range Statuses() {
-		vars := map[string]any{"binding": binding, "status": string(status), "most": maxCount + 1}
+		vars := map[string]any{"binding": binding, "status": string(status), "most": most + 1}
 		n, err := surreal.First[int](ctx, d.db, countStatement, vars)
 		if err != nil {
 			return nil, fmt.Errorf("count instances of %s: %w", binding, err)
 		}
-		all = append(all, Count{Status: status, Count: min(n, maxCount), More: n > maxCount})
+		all = append(all, Count{Status: status, Count: min(n, most), More: n > most})
 	}
 	return all, nil
 }

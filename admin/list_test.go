@@ -3,7 +3,6 @@ package admin
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -89,13 +88,22 @@ func TestList(t *testing.T) {
 		{Stalled: true, Binding: "ALPHA"},
 		{Stalled: true, Owner: "user:ann"},
 		{Stalled: true, Status: wf.Waiting},
+		{Query: "i"},
+		{Query: "i12"},
+		{Query: "i1", Binding: "ALPHA", Status: wf.Complete},
+		{Query: "i", Owner: "user:ann"},
+		{Query: "i", Stalled: true},
+		{Query: "x"},
 	} {
 		var want []string
 		for _, p := range all {
 			if (o.Binding == "" || p.Binding == o.Binding) && (o.Status == "" || p.Status == o.Status) &&
-				(o.Owner == "" || p.Owner != nil && surreal.FormatID(*p.Owner) == o.Owner) && (!o.Stalled || stalled[key(p.ID)]) {
+				(o.Owner == "" || p.Owner != nil && surreal.FormatID(*p.Owner) == o.Owner) && (!o.Stalled || stalled[key(p.ID)]) && strings.HasPrefix(key(p.ID), o.Query) {
 				want = append(want, key(p.ID))
 			}
+		}
+		if o.Query != "" {
+			slices.Sort(want)
 		}
 		for _, o.Limit = range []int{1, 7, 1000} {
 			if o.Limit == 1 && len(want) > 50 {
@@ -143,15 +151,29 @@ func TestListShowsNoPayload(t *testing.T) {
 	}
 }
 
+// TestRangesOfIDsSortNothing looks at lists that are in the order of their ids.
+func TestRangesOfIDsSortNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for statement, scan := range map[string]string{prefixStatement: "DynamicScan", auditStatement: "RecordIdScan"} {
+		_, text, _ := strings.Cut(statement, "\n") // without the comment
+		plan := r.json("EXPLAIN "+text, map[string]any{"from": "a", "to": "b", "newest": -5, "id": "x", "limit": 20})
+		if !strings.Contains(plan, scan) || strings.Contains(plan, "Sort") || strings.Contains(plan, "TableScan") || strings.Contains(plan, "Filter") {
+			t.Errorf("%s\nis run as\n%s", text, strings.ReplaceAll(plan, `\n`, "\n"))
+		}
+	}
+}
+
 // TestListsSortNothing asks the database how it would run each statement.
 func TestListsSortNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	vars := map[string]any{"binding0": "ALPHA", "status0": "queued", "newest": -5, "limit": 20, "from": "ALPHA", "owner": surreal.RecordID{Table: "user", ID: "ann"}}
+	vars := map[string]any{"binding0": "ALPHA", "status0": "queued", "newest": -5, "limit": 20, "from": "ALPHA", "from0": "ALPHA", "to0": "BETA", "owner": surreal.RecordID{Table: "user", ID: "ann"}}
 	for _, c := range []struct{ statement, index string }{
 		{statePart, "wf_instance_list"},
 		{stateSamePart, "wf_instance_list"},
 		{bindingsStatement, "wf_instance_list"},
+		{bindingsBetweenPart, "wf_instance_list"},
 		{ownerStatement, "wf_instance_owner"},
 		{ownerSameStatement, "wf_instance_owner"},
 		{stalledStatement, "wf_instance_stalled"},
@@ -170,6 +192,21 @@ func TestListsSortNothing(t *testing.T) {
 	}
 }
 
+// TestListOfUndeclaredWorkflows finds instances of workflows that the configuration does not have, before,
+// between and behind those that it has.
+func TestListOfUndeclaredWorkflows(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var want []string
+	for i, binding := range []string{"AAA", "AAB", "ALPHA", "ALPHA_2", "AMID", "BETA", "TABLELESS", "TABLELESS_2", "ZZZ", "größe"} {
+		r.exec("CREATE $id SET binding = $binding, status = 'complete', job_table = 'job', newest = $newest", map[string]any{"id": instanceID(binding[:1] + fmt.Sprint(i)), "binding": binding, "newest": i - 100})
+		want = append(want, binding[:1]+fmt.Sprint(i))
+	}
+	if got := r.walk(ListOptions{Limit: 4}); !slices.Equal(got, want) {
+		t.Errorf("walked %q, want %q", got, want)
+	}
+}
+
 func TestListRefusals(t *testing.T) {
 	t.Parallel()
 	d := NewDurable(DurableConfig{})
@@ -177,6 +214,7 @@ func TestListRefusals(t *testing.T) {
 		"limit":       {Limit: MaxPage + 1},
 		"status":      {Status: "done"},
 		"cursor":      {Cursor: "x"},
+		"query":       {Query: "a:b"},
 		"cursor \"1.": {Cursor: "1.a b"},
 		"owner":       {Owner: "ann"},
 		"never":       {Stalled: true, Status: wf.Complete},
@@ -217,31 +255,5 @@ func TestWorkflows(t *testing.T) {
 	}
 	if _, err := r.durable.Workflow(r.ctx, "NOWHERE"); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("NOWHERE: %v", err)
-	}
-}
-
-// TestCleaningUp runs what docs/operations.md gives for deleting old instances.
-func TestCleaningUp(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	text, err := os.ReadFile("../docs/operations.md")
-	r.check(err)
-	_, block, _ := strings.Cut(string(text), "```sql\nBEGIN;")
-	block, _, found := strings.Cut(block, "```")
-	if !found {
-		t.Fatal("docs/operations.md has no such block any more")
-	}
-	for id, days := range map[string]int{"old": 31, "young": 29, "live": 31} {
-		r.exec(`CREATE $id SET binding = 'INGEST', status = $status, job_table = 'job', created_at = time::now() - type::duration($age);
-			CREATE _00_wf_step:[$key, 0, 'do', 'a', 1] SET instance = $id, seq = 1, kind = 'do', name = 'a', occurrence = 1, status = 'complete', started_at = time::now();
-			CREATE _00_wf_event:[$key, 0, 1] SET instance = $id, type = 'a'`,
-			map[string]any{"id": instanceID(id), "key": id, "age": fmt.Sprintf("%dd", days), "status": map[bool]string{true: "running", false: "complete"}[id == "live"]})
-	}
-	r.exec("BEGIN;"+block, nil)
-	for _, table := range []string{instanceTable, "_00_wf_step", "_00_wf_event"} {
-		field := map[bool]string{true: "id", false: "instance"}[table == instanceTable]
-		if got := r.json("RETURN array::sort(SELECT VALUE record::id("+field+") FROM "+table+")", nil); got != `["live","young"]` {
-			t.Errorf("of %s there is left %s", table, got)
-		}
 	}
 }

@@ -4,20 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"sp00ky.cloud/spky/admin/admintest"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/devdb/devdbtest"
-	"sp00ky.cloud/spky/schema"
-	"sp00ky.cloud/spky/ssp"
 	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
 )
@@ -25,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devdbtest.Leftovers()...) }
 
 // patience is how long a test waits for what must happen.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // A rig is a database of a test's own, with the platform's schema and an outbox table named job, whose
 // backend has the workflows ALPHA and BETA.
@@ -35,28 +31,16 @@ type rig struct {
 	cfg     surreal.Config
 	db      *surreal.Client
 	durable *Durable
+	app     http.Handler // what the backend serves beside its workflows; nil is nothing
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	target := devdbtest.Fresh(t)
-	r := &rig{t: t, ctx: ctx, cfg: surreal.Config{
-		Endpoint: target.Endpoint, Namespace: target.Namespace, Database: target.Database, Username: target.User, Password: target.Password,
-	}}
-	db, stop, err := surreal.Connect(ctx, r.cfg)
-	r.check(err)
-	t.Cleanup(func() { r.check(stop()) })
-	r.db = db
-	_, err = schema.Apply(ctx, db)
-	r.check(err)
-	ddl, err := config.OutboxSchema("job", config.OutboxOptions{})
-	r.check(err)
-	r.exec(ddl, nil)
-	_, err = schema.PrepareOutbox(ctx, db, "job")
-	r.check(err)
-	r.durable = NewDurable(DurableConfig{DB: db, Backends: []config.Backend{
+	r := &rig{t: t, ctx: ctx}
+	r.db, r.cfg = admintest.Connect(ctx, t, devdbtest.Fresh(t))
+	r.durable = NewDurable(DurableConfig{DB: r.db, Backends: []config.Backend{
 		{Name: "api", Table: "job", Workflows: []config.Workflow{{Binding: "ALPHA", Class: "Alpha"}, {Binding: "BETA", Class: "Beta"}}},
 		{Name: "bare", Workflows: []config.Workflow{{Binding: "TABLELESS", Class: "T"}}},
 	}})
@@ -106,38 +90,7 @@ func (r *rig) get(id string) Instance {
 // running starts a backend that runs register's workflows, and a node beside it.
 func (r *rig) running(register func(*wf.Engine)) {
 	r.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	engine, err := wf.New(r.ctx, wf.Config{DB: r.db.Retrying(), OutboxTable: "job", Logger: quiet})
-	r.check(err)
-	register(engine)
-	server := httptest.NewServer(engine.Handler(http.NotFoundHandler()))
-	base, err := url.Parse(server.URL)
-	r.check(err)
-	node, err := ssp.New(ssp.Config{DB: r.cfg, Jitter: -1, Logger: quiet, Backends: []config.Backend{
-		{Name: "api", BaseURL: base, Table: "job", Concurrency: 8, Timeout: 10 * time.Second, RetryOn: config.RetryAll},
-	}})
-	r.check(err)
-	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
-	ended := make(chan error, 1)
-	go func() { ended <- node.Run(ctx) }()
-	r.t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			r.t.Errorf("node: %v", err)
-		}
-		server.Close()
-		end, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		if err := engine.Close(end); err != nil {
-			r.t.Errorf("engine: %v", err)
-		}
-	})
-	select {
-	case <-node.Ready():
-	case err := <-ended:
-		ended <- err
-		r.t.Fatalf("node ended: %v", err)
-	}
+	admintest.Backend{DB: r.db, Cfg: r.cfg, Register: register, App: r.app}.Run(r.ctx, r.t)
 }
 
 // wants fails unless an error is of target's kind, which it is put into, and says something.

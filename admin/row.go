@@ -82,6 +82,8 @@ type Instance struct {
 	Job string `json:"job,omitempty"`
 	// LeasedUntil is until when a run holds it, by the database's clock.
 	LeasedUntil *time.Time `json:"leased_until,omitempty"`
+	// TraceID names the trace of what created it, which its runs go on with; "" where that had none.
+	TraceID string `json:"trace_id,omitempty"`
 }
 
 // summaryRow and the rows below are the database's.
@@ -139,19 +141,13 @@ type instanceRow struct {
 	Job        *surreal.RecordID `json:"job"`
 	LeaseToken string            `json:"lease_token"`
 	LeaseUntil *time.Time        `json:"lease_until"`
+	Trace      any               `json:"traceparent"`
 }
 
-func (r instanceRow) instance() (Instance, error) {
-	i := Instance{Summary: r.summary()}
+func (r instanceRow) instance(redact Redaction) Instance {
+	i := Instance{Summary: r.summary(), Params: redact.value("params", r.Params), Output: redact.value("output", r.Output), TraceID: traceID(r.Trace)}
 	if i.Error != nil {
 		i.Error.Stack = r.Stack
-	}
-	var err error
-	if i.Params, err = surreal.ToJSON(r.Params); err != nil {
-		return i, err
-	}
-	if i.Output, err = surreal.ToJSON(r.Output); err != nil {
-		return i, err
 	}
 	if r.Job != nil {
 		i.Job = surreal.FormatID(*r.Job)
@@ -159,5 +155,5 @@ func (r instanceRow) instance() (Instance, error) {
 	if r.LeaseToken != "" {
 		i.LeasedUntil = r.LeaseUntil
 	}
-	return i, nil
+	return i
 }

@@ -6,6 +6,8 @@ import _ "embed"
 var (
 	//go:embed surql/bindings.surql
 	bindingsStatement string
+	//go:embed surql/bindings_between.surql
+	bindingsBetweenPart string
 	//go:embed surql/state.surql
 	statePart string
 	//go:embed surql/state_same.surql
@@ -16,6 +18,8 @@ var (
 	ownerSameStatement string
 	//go:embed surql/stalled.surql
 	stalledStatement string
+	//go:embed surql/prefix.surql
+	prefixStatement string
 	//go:embed surql/summaries.surql
 	summariesStatement string
 	//go:embed surql/instance.surql

@@ -78,7 +78,7 @@ func (w *watch) subscribed(ctx context.Context) (bool, error) {
 }
 
 func (w *watch) feed(ctx context.Context, statement string) (*surreal.Live, error) {
-	feed, err := w.durable.db.Live(ctx, surreal.LiveConfig{Statement: statement, Vars: map[string]any{"instance": instanceID(w.id)}})
+	feed, err := listen(ctx, w.durable.db, surreal.LiveConfig{Statement: statement, Vars: map[string]any{"instance": instanceID(w.id)}})
 	if err != nil {
 		return nil, fmt.Errorf("watch instance %s: %w", w.id, err)
 	}
@@ -173,10 +173,7 @@ func (w *watch) take(rows []stepRow, incarnation int) ([]Step, error) {
 		if of, ok := incarnationOf(row.ID); !ok || of != incarnation {
 			continue
 		}
-		step, err := row.step(false)
-		if err != nil {
-			return nil, err
-		}
+		step := row.step(nil)
 		id := surreal.FormatID(row.ID)
 		was, known := w.told[id]
 		if known && was.Status == step.Status && len(was.Attempts) == len(step.Attempts) {

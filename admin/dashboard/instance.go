@@ -1,0 +1,213 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sp00ky.cloud/spky/admin"
+	"sp00ky.cloud/spky/admin/api"
+)
+
+// stepRows is how many steps of an instance a page shows.
+const stepRows = 200
+
+// instanceView is the content of an instance's page.
+type instanceView struct {
+	admin.Instance
+
+	Verbs       []string
+	Explanation *admin.Explanation
+	Waterfall   waterfall
+	Query       query
+	StepStates  []string
+	// Wrong is what cannot be meant by the filters of the steps.
+	Wrong string
+	// Newest says that the last steps are shown. First, Earlier, Later and Latest are addresses of other pages
+	// of steps, "" where there are none.
+	First, Earlier, Later, Latest string
+	// Shown is which steps are shown of how many, "" where that is all.
+	Shown      string
+	Events     []admin.Event
+	MoreEvents int
+	// EventTypes are those that it waits for.
+	EventTypes []string
+	TraceURL   string
+	Replays    int
+	Failed     []string
+}
+
+// eventRows is how many events are shown.
+const eventRows = 50
+
+func (d *Dashboard) instance(v *visit) error {
+	i, err := d.cfg.Durable.Get(v.ctx(), v.id("id"))
+	if err != nil {
+		return err
+	}
+	q := queryOf(v, "steps", "name", "after", "before", "first")
+	content := instanceView{
+		Instance: i, Verbs: i.Verbs(), Query: q, StepStates: admin.StepStatuses(), TraceURL: d.traceURL(i.TraceID), Replays: max(i.Runs-1, 0),
+	}
+	if i.WaitingFor != nil {
+		content.EventTypes = i.WaitingFor.Types
+	}
+	if err := d.steps(v, &content); err != nil {
+		return err
+	}
+	if err := d.events(v.ctx(), &content); err != nil {
+		return err
+	}
+	if i.Status != "running" && i.Status != "complete" || i.Stalled() {
+		why, err := d.cfg.Explainer.Instance(v.ctx(), i.ID)
+		if err != nil {
+			return err
+		}
+		content.Explanation = &why
+	}
+	return d.show(v, "instance", d.view(v, "instances", i.ID, content).watching(api.TopicInstance, i.ID).moving(i.Status == "running", growing).moving(content.Explanation != nil, pondering))
+}
+
+// steps reads the page of steps that is asked for: the last ones unless the address says otherwise, which is where
+// something moves.
+func (d *Dashboard) steps(v *visit, c *instanceView) error {
+	q := c.Query
+	o := admin.StepOptions{
+		Status: q.Get("steps"), Query: q.Get("name"), After: number(q.Get("after")), Before: number(q.Get("before")), Limit: stepRows,
+	}
+	o.Last = o.Before > 0 || o.After == 0 && q.Get("first") == ""
+	page, err := d.stepPage(v.ctx(), c.Summary, o)
+	if c.Wrong, err = meant(err); err != nil {
+		return err
+	}
+	c.Waterfall = newWaterfall(c.Summary, page.Steps, d.now())
+	for _, s := range page.Steps {
+		if s.Status == "errored" {
+			c.Failed = append(c.Failed, s.Label())
+		}
+	}
+	at := func(name string, n int) string {
+		plain := query{q.path, url.Values{}}
+		for _, filter := range []string{"steps", "name"} {
+			if q.Get(filter) != "" {
+				plain.values.Set(filter, q.Get(filter))
+			}
+		}
+		return plain.With(name, strconv.Itoa(n))
+	}
+	if n := len(page.Steps); n > 0 && n < page.Total {
+		c.Shown = fmt.Sprintf("%d to %d of %d", page.Earlier+1, page.Earlier+n, page.Total)
+		if page.Earlier > 0 {
+			c.First, c.Earlier = at("first", 1), at("before", page.Steps[0].Seq)
+		}
+		if page.Later > 0 {
+			c.Later = at("after", page.Steps[n-1].Seq)
+			c.Latest = strings.TrimSuffix(query{q.path, url.Values{"steps": q.values["steps"], "name": q.values["name"]}}.With("after", ""), "?")
+		}
+	}
+	return nil
+}
+
+// stepPage is a page of steps: from what the streams know where somebody watches the instance, which is whoever looked
+// at it before.
+func (d *Dashboard) stepPage(ctx context.Context, of admin.Summary, o admin.StepOptions) (admin.StepPage, error) {
+	if p, ok := d.cfg.API.Watched(of.ID); ok && p.Instance.Incarnation == of.Incarnation && !p.Instance.UpdatedAt.Before(of.UpdatedAt) {
+		return o.Of(p.Steps)
+	}
+	return d.cfg.Durable.StepPage(ctx, of.ID, of.Incarnation, o)
+}
+
+// events reads the newest events that were sent to an instance.
+func (d *Dashboard) events(ctx context.Context, c *instanceView) error {
+	all, err := d.cfg.Durable.Events(ctx, c.ID, c.Incarnation)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(all)
+	if len(all) > eventRows {
+		c.MoreEvents = len(all) - eventRows
+		all = all[:eventRows]
+	}
+	c.Events = all
+	return nil
+}
+
+// traceURL is where a trace is shown, "" where nobody said.
+func (d *Dashboard) traceURL(id string) string {
+	if id == "" || d.cfg.TraceURL == "" {
+		return ""
+	}
+	return strings.ReplaceAll(d.cfg.TraceURL, "{trace}", id)
+}
+
+// stepView is the content of one step, within the page of its instance or alone.
+type stepView struct {
+	admin.Step
+
+	Instance admin.Instance
+	Attempts []attemptView
+	Address  string // of the step's value
+	Alone    bool
+}
+
+// An attemptView is an attempt and the pause before it.
+type attemptView struct {
+	admin.Attempt
+
+	Number int
+	Gap    string
+}
+
+func (d *Dashboard) step(v *visit) error {
+	i, s, err := d.oneStep(v)
+	if err != nil {
+		return err
+	}
+	content := stepView{Step: s, Instance: i, Address: valueAddress(i.ID, s), Alone: !v.htmx()}
+	var last *time.Time
+	for n, a := range s.Attempts {
+		one := attemptView{Attempt: a, Number: s.AttemptsBefore + n + 1}
+		if last != nil {
+			one.Gap = span(a.StartedAt.Sub(*last))
+		}
+		last = a.EndedAt
+		content.Attempts = append(content.Attempts, one)
+	}
+	w := d.view(v, "instances", s.Label(), content)
+	if v.htmx() {
+		return d.part(v, "step", w)
+	}
+	return d.show(v, "step", w)
+}
+
+// oneStep is the step that an address names.
+func (d *Dashboard) oneStep(v *visit) (admin.Instance, admin.Step, error) {
+	i, err := d.cfg.Durable.Get(v.ctx(), v.id("id"))
+	if err != nil {
+		return i, admin.Step{}, err
+	}
+	q := v.r.URL.Query()
+	like := admin.Step{Kind: q.Get("kind"), Name: q.Get("name"), Occurrence: cmp.Or(number(q.Get("n")), 1)}
+	s, err := d.cfg.Durable.Step(v.ctx(), i.ID, i.Incarnation, like)
+	return i, s, err
+}
+
+// stepAddress is where a step is shown.
+func stepAddress(instance string, s admin.Step) string {
+	return prefix + "/instances/" + url.PathEscape(instance) + "/step?" + stepQuery(s).Encode()
+}
+
+func valueAddress(instance string, s admin.Step) string {
+	q := stepQuery(s)
+	q.Set("of", "step")
+	return prefix + "/instances/" + url.PathEscape(instance) + "/value?" + q.Encode()
+}
+
+func stepQuery(s admin.Step) url.Values {
+	return url.Values{"kind": {s.Kind}, "name": {s.Name}, "n": {strconv.Itoa(s.Occurrence)}}
+}

@@ -1,0 +1,56 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/surreal"
+)
+
+// jobsAnswer is what the database says of jobs, and its clock.
+type jobsAnswer struct {
+	Now  time.Time    `json:"now"`
+	Rows []outbox.Row `json:"rows"`
+}
+
+// Get answers with one job; ErrNotFound where there is none. Of the id, see [Jobs.ID].
+func (j *Jobs) Get(ctx context.Context, id string) (Job, error) {
+	record, err := j.ID(id)
+	if err != nil {
+		return Job{}, err
+	}
+	return j.read(ctx, record)
+}
+
+func (j *Jobs) read(ctx context.Context, id surreal.RecordID) (Job, error) {
+	answer, err := surreal.First[jobsAnswer](ctx, j.db, jobStatement("job", "", ""), map[string]any{"id": id})
+	switch {
+	case surreal.IsNotFound(err):
+		return Job{}, noTable(id)
+	case err != nil:
+		return j.readable(ctx, id, err)
+	case len(answer.Rows) == 0:
+		return Job{}, noJob(id)
+	}
+	return j.job(answer.Rows[0], answer.Now), nil
+}
+
+// readable answers with a job whose row cannot be read whole, without what keeps it from being read.
+func (j *Jobs) readable(ctx context.Context, id surreal.RecordID, why error) (Job, error) {
+	answer, err := surreal.First[jobsAnswer](ctx, j.db, jobStatement("job_readable", "", ""), map[string]any{"id": id})
+	if err != nil || len(answer.Rows) == 0 {
+		return Job{}, fmt.Errorf("get %s: %w", surreal.FormatID(id), why)
+	}
+	answer.Rows[0]["payload"] = fmt.Sprintf("[the database cannot send it: %v]", why)
+	return j.job(answer.Rows[0], answer.Now), nil
+}
+
+func noJob(id surreal.RecordID) error {
+	return fmt.Errorf("%s: job %w", surreal.FormatID(id), ErrNotFound)
+}
+
+func noTable(id surreal.RecordID) error {
+	return fmt.Errorf("%s: job %w: there is no table %s", surreal.FormatID(id), ErrNotFound, id.Table)
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"net/http"
@@ -23,6 +24,8 @@ type summaryRequest struct {
 	Sentences int    `json:"sentences"`
 	// Failures is how many attempts fail on purpose; nil leaves it to the job's id.
 	Failures *int `json:"failures"`
+	// Steps is what the steps before came to, where a DAG asks: that there is something to sum up.
+	Steps json.RawMessage `json:"steps"`
 }
 
 type summaryAnswer struct {

@@ -75,8 +75,10 @@ func (p *platform) acquire(id string) {
 
 func (p *platform) commit(id, step string, output any) {
 	p.t.Helper()
-	p.do(`RETURN fn::spky::wf::commit_step({ id: $id, fence: 1, ttl: 15s, event: NONE, step: { seq: 1, kind: 'do', name: $step, occurrence: 1,
-		status: 'complete', attempts: [], output: $output, started_at: time::now() } })`, map[string]any{"id": id, "step": step, "output": output})
+	p.do(`RETURN fn::spky::wf::commit_step({ instance: type::record('_00_wf_instance', $id), fence: 1, ttl: 15s, name: $step }, {
+		id: _00_wf_step:[$id, 0, 'do', $step, 1], instance: type::record('_00_wf_instance', $id),
+		owner: type::record('_00_wf_instance', $id).owner, seq: 1, kind: 'do', name: $step, occurrence: 1,
+		status: 'complete', attempts: [], output: $output, started_at: time::now(), finished_at: time::now() }, NONE)`, map[string]any{"id": id, "step": step, "output": output})
 }
 
 // A transcript is output that can be waited for.

@@ -1,0 +1,53 @@
+import { DatabaseError } from "./dberror.js";
+import { HttpTransport } from "./http.js";
+import { onNode } from "./platform.js";
+/** How long a call waits for its answer. */
+export const CALL_MS = 15_000;
+const CONFLICTS = { attempts: 20, firstMs: 1, mostMs: 100 };
+/** The database as workflows see it: one statement at a time, repeated where it lost a conflict. */
+export class Database {
+    endpoint;
+    open;
+    transport;
+    constructor(endpoint, open = transportFor) {
+        this.endpoint = endpoint;
+        this.open = open;
+    }
+    /**
+     * The result of one statement. A conflict with another transaction had no effect and is repeated; anything else
+     * the database refuses is a DatabaseError, and a call of which nothing is known an UnreachableError.
+     */
+    async query(surql, vars, timeoutMs = CALL_MS) {
+        for (let attempt = 1, pause = CONFLICTS.firstMs;; attempt++) {
+            try {
+                return (await this.once(surql, vars, timeoutMs));
+            }
+            catch (error) {
+                if (!(error instanceof DatabaseError) || !error.conflict || attempt === CONFLICTS.attempts)
+                    throw error;
+            }
+            await new Promise((resolve) => setTimeout(resolve, Math.random() * pause));
+            pause = Math.min(pause * 2, CONFLICTS.mostMs);
+        }
+    }
+    async close() {
+        (await this.transport)?.close();
+    }
+    async once(surql, vars, timeoutMs) {
+        this.transport ??= this.open(this.endpoint);
+        const transport = this.transport instanceof Promise ? await this.transport : this.transport;
+        const rows = (await transport.call("query", [surql, vars], timeoutMs));
+        const row = rows[0];
+        if (rows.length !== 1 || !row)
+            throw new DatabaseError(`${rows.length} results of one statement`);
+        if (row.status !== "OK")
+            throw new DatabaseError(String(row.result), row.kind ?? "");
+        return row.result;
+    }
+}
+/** A WebSocket on Node.js, HTTP elsewhere. */
+function transportFor(endpoint) {
+    if (!onNode)
+        return new HttpTransport(endpoint);
+    return import("./socket.js").then(({ SocketTransport }) => new SocketTransport(endpoint));
+}

@@ -1,0 +1,105 @@
+import { perform } from "./calls.js";
+import { CALL_MS } from "./database.js";
+import { Group } from "./group.js";
+import { onWorkerd } from "./platform.js";
+import { LEASE_MS, RENEW_MS, RUN_CALL_MS } from "./protocol.js";
+import { Duration, RecordId, plain } from "./values.js";
+const TTL = Duration.ofMs(LEASE_MS);
+/** About the bytes of a call without its values. */
+const CALL_BYTES = 500;
+/** The functions fn::spky::wf::… that a run calls. */
+export class Store {
+    db;
+    shared;
+    constructor(db) {
+        this.db = db;
+        this.shared = this.newGroup();
+    }
+    /** Writes instances and their first jobs in one transaction. Answers in order: false where the id is used. */
+    async create(rows, size) {
+        const [first, ...others] = rows;
+        if (first && others.length === 0)
+            return [(await this.group().do({ create: first }, size)).ok];
+        const answers = (await perform(this.db, rows.map((row) => ({ create: row })), CALL_MS));
+        return answers.map((answer) => answer.ok);
+    }
+    /** Takes the lease of an instance for a run, which token names. */
+    async acquire(id, binding, job, token) {
+        const got = (await this.group().do({ acquire: { id, binding, job, run: token, ttl: TTL } }, CALL_BYTES));
+        if (got.state !== "acquired")
+            return { ...got, steps: [], events: [] };
+        const instance = { ...got.instance, id, params: plain(got.instance.params) };
+        return { ...got, instance, steps: got.steps.map(loadStep), events: got.events.map(loadEvent) };
+    }
+    /** Writes a step that is not done yet. */
+    begin(write) {
+        return this.db.query("RETURN fn::spky::wf::begin_step($op, $row)", { op: stepOp(write), row: stepRow(write) }, RUN_CALL_MS);
+    }
+    /** Writes a step that is done. */
+    async commit(write) {
+        const [op, row] = [stepOp(write), stepRow(write)];
+        if (write.event !== undefined)
+            return this.db.query("RETURN fn::spky::wf::commit_step($op, $row, $event)", { op, row, event: write.event }, RUN_CALL_MS);
+        return (await this.group().do({ commit: op, row }, write.size + CALL_BYTES));
+    }
+    renew(id, fence) {
+        return this.db.query("RETURN fn::spky::wf::renew($id, $fence, $ttl)", { id, fence, ttl: TTL }, RENEW_MS);
+    }
+    /** Ends a run: with waits until the first of them ends, without to go on at once. */
+    suspend(id, fence, waits) {
+        const op = { id, fence, waiting_for: undefined, wake_at: undefined, events: [] };
+        if (waits.length > 0) {
+            const first = waits.reduce((a, b) => (b.wakeAt.ms < a.wakeAt.ms ? b : a));
+            const types = waits.flatMap((wait) => wait.types);
+            op["wake_at"] = first.wakeAt;
+            op["events"] = types;
+            op["waiting_for"] = { kind: first.kind, name: first.name, types, waits: waits.length };
+        }
+        return this.db.query("RETURN fn::spky::wf::suspend($op)", { op }, RUN_CALL_MS);
+    }
+    async finish(id, fence, end, size) {
+        return (await this.group().do({ finish: { id, fence, ...end } }, size + CALL_BYTES));
+    }
+    /** Notes steps that a pass did not reach; stalled ends the run over it. */
+    warn(id, fence, warning, stalled) {
+        return this.db.query("RETURN fn::spky::wf::warn($id, $fence, $warning, $stalled)", { id, fence, warning, stalled }, RUN_CALL_MS);
+    }
+    /** What calls travel in: the same group for all, but on workerd, where a request can't wait for another's calls. */
+    group() {
+        return onWorkerd ? this.newGroup() : this.shared;
+    }
+    newGroup() {
+        return new Group((calls) => perform(this.db, calls, RUN_CALL_MS));
+    }
+}
+/** An event's number is the last part of its id. */
+function loadEvent({ id, type, payload, sent_at }) {
+    return { number: Number(id.id[2]), type, payload: plain(payload), sent_at };
+}
+function loadStep({ stack, ...row }) {
+    if (row.error && stack !== undefined)
+        row.error.stack = stack;
+    return { ...row, config: row.config ?? undefined, attempts: row.attempts ?? [], output: plain(row.output) };
+}
+/** What the functions take that write steps: this, and the row. */
+function stepOp({ instance, step }) {
+    return { instance: new RecordId("_00_wf_instance", instance.id), fence: instance.fence, ttl: TTL, name: step.name };
+}
+/** The columns of a row that a run writes, as docs/protocol.md names them; the stack is one that owners can't see. */
+function stepRow({ instance, step: s, finishedAt }) {
+    const { stack, ...error } = s.error ?? {};
+    const row = {
+        id: new RecordId("_00_wf_step", [instance.id, instance.incarnation, s.kind, s.name, s.occurrence]),
+        instance: new RecordId("_00_wf_instance", instance.id), owner: instance.owner,
+        seq: s.seq, kind: s.kind, name: s.name, occurrence: s.occurrence, status: s.status,
+        attempts: s.attempts.map(attemptRow), attempts_before: s.attempts_before || undefined, config: s.config, output: s.output, error: s.error && error, stack,
+        retry_at: s.retry_at, wake_at: s.wake_at, started_at: s.started_at, finished_at: finishedAt,
+    };
+    for (const column of Object.keys(row))
+        if (row[column] === undefined)
+            delete row[column];
+    return row;
+}
+function attemptRow(a) {
+    return { started_at: a.started_at, ...(a.ended_at && { ended_at: a.ended_at }), ...(a.error && { error: a.error }) };
+}

@@ -1,0 +1,30 @@
+import { DatabaseError } from "./dberror.js";
+/** The result of a reply, or its error. */
+export function resultOf(reply) {
+    const { error } = reply;
+    if (error)
+        throw new DatabaseError(String(error.message), String(error.kind ?? ""), Number(error.code ?? 0));
+    return reply.result;
+}
+/** The address of RPC for a scheme, from an address with any of the four. */
+export function rpcURL(url, scheme) {
+    const secure = /^(https|wss):/.test(url);
+    const rest = url.replace(/^[a-z]+:\/\//, "").replace(/\/+$/, "").replace(/\/rpc$/, "");
+    return `${scheme}${secure ? "s" : ""}://${rest}/rpc`;
+}
+/** Signs in as a root user, then as a database's, then as a namespace's, whichever is let in first. */
+export async function signIn(e, call) {
+    const who = { user: e.username, pass: e.password };
+    let refusal;
+    for (const scope of [{}, { NS: e.namespace, DB: e.database }, { NS: e.namespace }]) {
+        try {
+            return await call({ ...scope, ...who });
+        }
+        catch (error) {
+            if (!(error instanceof DatabaseError))
+                throw error;
+            refusal ??= error;
+        }
+    }
+    throw new DatabaseError(`${e.url} refuses user "${e.username}": check SPKY_DB_USER and SPKY_DB_PASS: ${refusal?.message}`, "NotAllowed");
+}

@@ -1,0 +1,67 @@
+import { unreachable } from "./dberror.js";
+
+/** Most calls that travel as one, and most bytes of them. */
+const MOST = { calls: 64, bytes: 1 << 20 } as const;
+
+/** Where so many calls wait, a second group goes beside the one under way: both are large, and the database works on them at once. */
+const MANY = 20;
+
+interface Waiting<Call, Answer> {
+	call: Call;
+	size: number;
+	resolve(answer: Answer): void;
+	reject(error: unknown): void;
+}
+
+/**
+ * Makes the calls of all runs of a process, those that wait at the moment in one transaction, for a transaction costs as
+ * much as the work of several calls. One that comes alone goes alone and at once: nothing waits for company. One group is
+ * under way at a time, two where many calls wait. Each call has its own answer.
+ */
+export class Group<Call, Answer> {
+	private waiting: Waiting<Call, Answer>[] = [];
+	private flying = 0;
+
+	constructor(private readonly send: (calls: Call[]) => Promise<Answer[]>) {}
+
+	/** Makes a call of about so many bytes. */
+	do(call: Call, size: number): Promise<Answer> {
+		return new Promise((resolve, reject) => {
+			this.waiting.push({ call, size, resolve, reject });
+			if (this.flying < this.most()) void this.drain();
+		});
+	}
+
+	/** How many groups may be under way at the moment. */
+	private most(): number {
+		return this.waiting.length >= MANY ? 2 : 1;
+	}
+
+	private async drain(): Promise<void> {
+		this.flying++;
+		await Promise.resolve(); // what is called in the same breath goes along
+		while (this.waiting.length > 0 && this.flying <= this.most()) await this.deliver(this.batch());
+		this.flying--;
+	}
+
+	private batch(): Waiting<Call, Answer>[] {
+		let count = 0;
+		let bytes = 0;
+		for (const one of this.waiting) {
+			bytes += one.size;
+			if (count === MOST.calls || (count > 0 && bytes > MOST.bytes)) break;
+			count++;
+		}
+		return this.waiting.splice(0, count);
+	}
+
+	private async deliver(batch: Waiting<Call, Answer>[]): Promise<void> {
+		try {
+			const answers = await this.send(batch.map((one) => one.call));
+			batch.forEach((one, i) => one.resolve(answers[i]!));
+		} catch (error) {
+			if (batch.length === 1 || unreachable(error)) return batch.forEach((one) => one.reject(error));
+			for (const one of batch) await this.deliver([one]); // one that is refused must not take the others down
+		}
+	}
+}

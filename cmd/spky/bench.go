@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,10 +20,15 @@ func newBenchCommand(p *program) *cobra.Command {
 		Long: `Measure the whole way of a job or a workflow against the configured database:
 with a node and a backend of its own in this process, tables of its own, which
 are removed at the end, and ceilings taken in the same run, since absolute
-figures say little about another machine.`,
+figures say little about another machine.
+
+"bench all" takes every figure once and prints one table. With --devdb the
+benches that watch a node from outside (all, backlog, sleeping, soak) start a
+development database of their own; its CPU time is told then too.`,
 	}
 	groupOnly(cmd)
 	cmd.AddCommand(newBenchJobsCommand(p), newBenchStepsCommand(p), newBenchInstancesCommand(p))
+	cmd.AddCommand(newBenchAllCommand(p), newBenchLastCommand(p), newBenchBacklogCommand(p), newBenchSleepingCommand(p), newBenchSoakCommand(p), newBenchNodeCommand(p))
 	return cmd
 }
 
@@ -44,6 +50,10 @@ func (p *program) measure(ctx context.Context, asJSON bool, run func(db surreal.
 	if err != nil {
 		return err
 	}
+	return p.show(asJSON, report)
+}
+
+func (p *program) show(asJSON bool, report benchReport) error {
 	if asJSON {
 		return render.JSON(p.out, report)
 	}
@@ -72,6 +82,7 @@ func newBenchJobsCommand(p *program) *cobra.Command {
 	f.Float64Var(&o.Rate, "rate", 20, "jobs a second while the latency is measured")
 	f.IntVar(&o.Samples, "samples", 200, "how many jobs the latency is measured with")
 	f.IntVar(&o.Backlog, "backlog", 0, "put this many jobs that are due tomorrow, and as many finished ones, beside")
+	f.IntVar(&o.Partitions, "partitions", 0, "part the jobs by that many values, of which each runs one at a time")
 	f.DurationVar(&o.Idle, "idle", 10*time.Second, "how long the idle node is watched; negative leaves it out")
 	jsonFlag(cmd, &asJSON)
 	return cmd
@@ -100,11 +111,19 @@ func newBenchStepsCommand(p *program) *cobra.Command {
 func newBenchInstancesCommand(p *program) *cobra.Command {
 	o := bench.WorkflowOptions{Progress: p.err}
 	var asJSON bool
+	var backend string
 	cmd := &cobra.Command{
 		Use:   "instances",
 		Short: "Many instances of a few steps at a time, and one alone",
 		Args:  takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if backend != "" {
+				at, err := url.Parse(backend)
+				if err != nil || at.Host == "" {
+					return usagef("--backend %q is no URL; write for instance http://127.0.0.1:3000", backend)
+				}
+				o.Backend = at
+			}
 			return p.measure(cmd.Context(), asJSON, func(db surreal.Config) (benchReport, error) {
 				o.DB = db
 				return bench.Instances(cmd.Context(), o)
@@ -116,6 +135,7 @@ func newBenchInstancesCommand(p *program) *cobra.Command {
 	f.IntVar(&o.Steps, "steps", 5, "steps of each")
 	f.IntVar(&o.Concurrency, "concurrency", 50, "how many at a time")
 	f.IntVar(&o.Samples, "samples", 50, "how many alone")
+	f.StringVar(&backend, "backend", "", "measure the process at this URL, which serves the workflow BENCH on the same database")
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }

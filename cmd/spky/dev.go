@@ -12,10 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sp00ky.cloud/spky/admin/api"
+	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/cmd/spky/internal/dev"
 	"sp00ky.cloud/spky/cmd/spky/internal/logging"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/ssp"
 )
 
 type devFlags struct {
@@ -35,6 +38,9 @@ func newDevCommand(p *program) *cobra.Command {
             where it is on PATH; else the embedded one, which needs Node.js
   schema    the project's schema, migrations and outboxes, and the platform's
   runner    on 127.0.0.1:8667
+  admin API on 127.0.0.1:9668, with a token that is printed; for spky --url, and
+            for AI agents at /admin/api/mcp
+  dashboard at /admin/ of the same address, with the same token
   apps      their dev commands, started again when they crash; SPKY_DB_URL,
             SPKY_DB_WS, SPKY_DB_NS, SPKY_DB_NAME, SPKY_DB_USER, SPKY_DB_PASS,
             SPKY_SSP_ADDR, SPKY_BACKEND, SPKY_OUTBOX_TABLE and PORT say where
@@ -46,7 +52,9 @@ Ctrl-C stops everything, the apps first, and ends with 0. A second one stops at
 once. Whatever ends spky, no process that it started goes on.`,
 		Example: "  spky dev\n  spky dev --clean\n  spky dev --db-url ws://127.0.0.1:8000",
 		Args:    takes(0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return p.runDev(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.traced(cmd.Context(), func(ctx context.Context) error { return p.runDev(ctx, f) })
+		},
 	}
 	cmd.Flags().StringVar(&f.dbListen, "db-listen", dev.DefaultDBListen, "where a database that it starts listens; port 0 takes any free one, with the embedded database")
 	cmd.Flags().BoolVar(&f.clean, "clean", false, "remove the development data first")
@@ -82,13 +90,16 @@ func (p *program) runDev(ctx context.Context, f devFlags) error {
 	if err != nil {
 		return fmt.Errorf("dev: %w", err)
 	}
-	style := render.StyleFor(p.out, p.env)
+	style, ring := render.StyleFor(p.out, p.env), logs.NewRing(0)
 	return dev.Run(ctx, dev.Options{
 		Config: cfg, Out: p.out, Style: style, Environ: os.Environ(),
 		NewLogger: func(w io.Writer) (*slog.Logger, error) {
-			return logging.New(w, logging.Options{Directives: devLevel(cfg), JSON: asJSON, Color: style.On(), Omit: []string{"node"}})
+			return logging.New(w, logging.Options{Keep: ring, Directives: devLevel(cfg), JSON: asJSON, Color: style.On(), Omit: []string{"node"}})
 		},
-		NewNode:  newNode,
+		NewNode: p.newNode,
+		NewAdmin: func(cfg *config.Config, node *ssp.Node, token string, log *slog.Logger) (dev.AdminAPI, error) {
+			return newAdminAPI(cfg, node, ring, log, api.Secret{Name: "spky dev", Scope: "full", Token: token})
+		},
 		Guard:    []string{executable, guardCommand},
 		Command:  func(endpoint string) string { return p.commandLine(self, cfg, endpoint) },
 		DBListen: f.dbListen, Clean: f.clean, FixChecksums: f.fixChecksums,

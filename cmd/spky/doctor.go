@@ -19,9 +19,9 @@ func newDoctorCommand(p *program) *cobra.Command {
 		Long: `Find what keeps jobs from running: the configuration, the tools on this machine,
 the database (reachable, version, clock), the platform's schema and who may read
 it, the columns of each outbox table, whether workflows could write their jobs to
-it, nodes and their heartbeats, jobs that wait for nobody, backends that do not
-answer or do not serve the workflows that they are declared to have. Nothing is
-changed.
+it, what the queries of forEach give, nodes and their heartbeats, jobs that wait
+for nobody, backends that do not answer or do not serve the workflows that they
+are declared to have. Nothing is changed.
 
 The exit code is 1 when anything failed or deserves a warning.`,
 		Example: "  spky doctor\n  spky doctor --json | jq '.checks[] | select(.ok | not)'",

@@ -72,11 +72,11 @@ func freePort(t *testing.T) int {
 func quietEnv(extra ...string) []string {
 	var env []string
 	for _, line := range os.Environ() {
-		if !strings.HasPrefix(line, "SPKY_DB_") && !strings.HasPrefix(line, "SPKY_SSP_") {
+		if !strings.HasPrefix(line, "SPKY_DB_") && !strings.HasPrefix(line, "SPKY_SSP_") && !strings.HasPrefix(line, "SPKY_ADMIN_") {
 			env = append(env, line)
 		}
 	}
-	return append(env, extra...)
+	return append(append(env, "SPKY_ADMIN_PORT=0"), extra...)
 }
 
 func startDev(t *testing.T, dir string, extra ...string) *session {
@@ -314,6 +314,7 @@ func TestDevSaysWhoHoldsTheAddress(t *testing.T) {
 	again(elsewhere, "another SurrealDB, which takes the same user and password", "--db-listen", s.database, "--listen", free(), "--ns", "other")
 	again(elsewhere, "a SurrealDB that refuses user root", "--db-listen", s.database, "--listen", free(), "--db-pass", "wrong")
 	again(elsewhere, "the runner cannot listen on", "--db-listen", free(), "--listen", s.database)
+	again(elsewhere, "the admin API cannot listen on "+s.database, "--db-listen", free(), "--listen", free(), "--admin-listen", s.database)
 	again(elsewhere, "--clean removes the data of the database that spky dev starts", "--db-url", "ws://"+s.database, "--listen", free(), "--clean")
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -395,19 +396,66 @@ func TestDevEndsWithItsDatabase(t *testing.T) {
 	t.Parallel()
 	s := startDev(t, devProject(t, "good"))
 	s.await("Ready.")
-	out, err := exec.Command("pgrep", "-f", "--listen "+s.database+" ").Output()
-	if err != nil {
-		t.Skip("no pgrep to find the database's process with")
+	for _, pid := range below(t, s.cmd.Process.Pid, "spky-devdb") {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	for _, field := range strings.Fields(string(out)) {
-		if pid, _ := strconv.Atoi(field); pid > 1 && pid != s.cmd.Process.Pid {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-	}
-	if code := s.code(); code != exitFailed || !strings.Contains(s.out.String(), "the database ended") {
-		t.Errorf("spky dev ended with %d, want 1 and the reason", code)
+	if code := s.code(); code != exitFailed || !strings.Contains(s.out.String(), "the database ended") || !strings.Contains(s.out.String(), "\nhint: ") {
+		t.Errorf("spky dev ended with %d, want 1, the reason and a hint", code)
 	}
 	gone(t, s.backends()[0])
+}
+
+// below are the processes of a name that descend from one.
+func below(t *testing.T, ancestor int, name string) (pids []int) {
+	t.Helper()
+	all := processes(t)
+	for pid, p := range all {
+		for up := p.parent; p.name == name && up > 1; up = all[up].parent {
+			if up == ancestor {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	if len(pids) == 0 {
+		t.Fatalf("process %d has no descendant %s", ancestor, name)
+	}
+	return pids
+}
+
+type process struct {
+	parent int
+	name   string
+}
+
+// processes are all there are. Linux tells of them where there is no ps, too.
+func processes(t *testing.T) map[int]process {
+	t.Helper()
+	all := map[int]process{}
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		var pid, parent int
+		text, _ := os.ReadFile(file) // it may have ended meanwhile
+		head, rest, _ := strings.Cut(string(text), ") ")
+		number, name, _ := strings.Cut(head, " (")
+		if _, err := fmt.Sscan(number+rest[min(1, len(rest)):], &pid, &parent); err == nil {
+			all[pid] = process{parent, name}
+		}
+	}
+	if len(files) > 0 {
+		return all
+	}
+	out, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "comm=").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		var pid, parent int
+		var name string
+		if _, err := fmt.Sscan(line, &pid, &parent, &name); err == nil {
+			all[pid] = process{parent, filepath.Base(name)}
+		}
+	}
+	return all
 }
 
 func TestDevdbAlone(t *testing.T) {

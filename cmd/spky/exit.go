@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"sp00ky.cloud/spky/admin"
+	"sp00ky.cloud/spky/admin/client"
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/cmd/spky/internal/migrate"
+	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/devdb"
-	"sp00ky.cloud/spky/outbox"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -37,7 +39,7 @@ const exitCodesHelp = `Exit codes
     3  what was asked for does not exist: a job, a workflow, an instance, a table
     4  the state of the job or instance does not allow it, for instance to retry
        one that runs
-    5  the database cannot be reached, or refuses the sign-in
+    5  the database or the admin API cannot be reached, or refuses the sign-in
   130  interrupted by Ctrl-C or a signal
 
 spky run, spky dev and spky devdb end with 0 when a signal ends them: that is
@@ -86,10 +88,12 @@ func faults() []fault {
 			return "`" + cmd.CommandPath() + " --help` shows how it is used"
 		}},
 		{is(admin.ErrNotFound), exitNotFound, say("`spky workflows list` shows the workflows there are")},
+		{is(admin.ErrStepNotFound), exitNotFound, say("nothing was changed; `spky workflows instances describe` shows the steps")},
 		{as[*admin.StateError], exitState, say("`spky workflows instances describe` shows the instance")},
-		{is(outbox.ErrNotFound), exitNotFound, say("`spky jobs list` shows the jobs there are")},
-		{as[*outbox.StateError], exitState, hintState},
 		{as[*connectError], exitUnreachable, hintConnect},
+		{as[*client.UnreachableError], exitUnreachable, say("check --url or SPKY_ADMIN_URL, and that `spky run` or `spky dev` runs there")},
+		{isSignIn, exitUnreachable, hintRemote},
+		{as[*client.Error], exitFailed, hintRemote},
 		{surreal.IsUnreachable, exitUnreachable, say("check that the database runs, then try again; `spky doctor` looks closer")},
 		{surreal.IsNotFound, exitNotFound, say("`spky migrate` creates the tables that the configuration names")},
 		{as[*migrate.DriftError], exitFailed, say("restore the file and write a new migration, or accept the change without running it: `spky migrate apply --fix-checksums`")},
@@ -111,12 +115,22 @@ func say(text string) func(*cobra.Command, error) string {
 	return func(*cobra.Command, error) string { return text }
 }
 
-func hintState(_ *cobra.Command, err error) string {
-	var state *outbox.StateError
-	if !errors.As(err, &state) || len(state.Possible) == 0 {
-		return "`spky jobs get` shows the job"
+// isSignIn reports an admin API that does not take the token.
+func isSignIn(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && e.Status == http.StatusUnauthorized
+}
+
+// hintRemote is the admin API's own hint.
+func hintRemote(_ *cobra.Command, err error) string {
+	var e *client.Error
+	switch {
+	case isSignIn(err):
+		return "set SPKY_ADMIN_TOKEN; `spky token create` makes a token, `spky dev` prints one"
+	case errors.As(err, &e):
+		return e.Hint
 	}
-	return "possible now: " + strings.Join(state.Possible, ", ")
+	return ""
 }
 
 func hintConnect(_ *cobra.Command, err error) string {
@@ -177,12 +191,21 @@ func (p *program) report(ctx context.Context, cmd *cobra.Command, err error) int
 		all = several.Unwrap()
 	}
 	for _, one := range all {
-		fmt.Fprintf(p.err, "spky: %v\n", one)
+		fmt.Fprintf(p.err, "spky: %s\n", visible(one.Error()))
 	}
 	if remedy != "" {
-		fmt.Fprintf(p.err, "hint: %s\n", remedy)
+		fmt.Fprintf(p.err, "hint: %s\n", visible(remedy))
 	}
 	return code
+}
+
+// visible is text of several lines without other control characters: it may quote what somebody stored.
+func visible(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = render.Printable(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // reportInvalid prints all faults of a configuration.

@@ -37,13 +37,14 @@ The states of an instance:
   terminated  somebody ended it`,
 	}
 	groupOnly(cmd)
-	cmd.AddCommand(newInstancesListCommand(p), newInstancesDescribeCommand(p), newInstancesWatchCommand(p), newInstancesSendEventCommand(p))
+	cmd.AddCommand(newInstancesListCommand(p), newInstancesDescribeCommand(p), newInstancesWatchCommand(p), newInstancesSendEventCommand(p), newInstancesRestartCommand(p))
 	cmd.AddCommand(newInstancesActCommands(p)...)
 	return cmd
 }
 
 type instancesFlags struct {
 	status, owner string
+	prefix        string
 	stalled       bool
 	page, perPage int
 	reverse, json bool
@@ -78,6 +79,7 @@ runs failed too often, or their code no longer fits what was stored.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.status, "status", "", "only instances in this state: "+joined(instanceStatuses()))
 	flags.StringVar(&f.owner, "owner", "", "only instances of this owner, for instance user:ab12")
+	flags.StringVar(&f.prefix, "id-prefix", "", "only instances whose id begins with this; they come by id")
 	flags.BoolVar(&f.stalled, "stalled", false, "only stalled instances")
 	flags.IntVar(&f.page, "page", 1, "which page")
 	flags.IntVar(&f.perPage, "per-page", admin.DefaultPage, "how many instances a page has")
@@ -104,8 +106,8 @@ func (p *program) listInstances(ctx context.Context, binding string, f instances
 	case f.page < 1 || f.page > maxPages:
 		return usagef("--page is %d; allowed: 1 to %d", f.page, maxPages)
 	}
-	return p.withDurable(ctx, func(d *admin.Durable) error {
-		o := admin.ListOptions{Binding: binding, Status: wf.Status(f.status), Owner: f.owner, Stalled: f.stalled, Limit: f.perPage}
+	return p.withDurable(ctx, func(d durable) error {
+		o := admin.ListOptions{Binding: binding, Status: wf.Status(f.status), Owner: f.owner, Query: f.prefix, Stalled: f.stalled, Limit: f.perPage}
 		page, err := walkTo(ctx, d, o, f.page)
 		if err != nil {
 			return err
@@ -128,7 +130,7 @@ func (p *program) listInstances(ctx context.Context, binding string, f instances
 }
 
 // walkTo gives the n-th page, or an empty one beyond the last.
-func walkTo(ctx context.Context, d *admin.Durable, o admin.ListOptions, n int) (admin.Page, error) {
+func walkTo(ctx context.Context, d durable, o admin.ListOptions, n int) (admin.Page, error) {
 	for {
 		page, err := d.List(ctx, o)
 		if err != nil || n == 1 {
@@ -143,7 +145,7 @@ func walkTo(ctx context.Context, d *admin.Durable, o admin.ListOptions, n int) (
 }
 
 // noInstances says that there are none, unless there is not even such a workflow.
-func (p *program) noInstances(ctx context.Context, d *admin.Durable, binding string, f instancesFlags) error {
+func (p *program) noInstances(ctx context.Context, d durable, binding string, f instancesFlags) error {
 	if binding != "" {
 		if _, err := d.Workflow(ctx, binding); err != nil {
 			return err
@@ -206,7 +208,7 @@ func waitText(i admin.Summary, now time.Time) string {
 
 // instance finds the instance that a command line names: by its workflow and its id, which may be
 // latest.
-func instance(ctx context.Context, d *admin.Durable, args []string) (admin.Instance, error) {
+func instance(ctx context.Context, d durable, args []string) (admin.Instance, error) {
 	binding, id := args[0], latest
 	if len(args) > 1 {
 		id = args[1]

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/wf"
 )
 
@@ -16,7 +15,7 @@ type instanceVerb struct {
 	aliases []string
 	short   string
 	long    string
-	do      func(*admin.Durable, context.Context, string) (wf.Status, error)
+	do      func(durable, context.Context, string) (wf.Status, error)
 	done    func(was wf.Status) string
 }
 
@@ -26,7 +25,7 @@ func instanceVerbs() []instanceVerb {
 		{
 			"pause", nil, "Let an instance begin no further step",
 			"Let an instance begin no further step. A running step finishes and is stored, and\nthen the instance is paused. One that waits is paused at once.",
-			(*admin.Durable).Pause, func(was wf.Status) string {
+			durable.Pause, func(was wf.Status) string {
 				if was == wf.Running {
 					return "will be paused when its step is stored:"
 				}
@@ -35,21 +34,17 @@ func instanceVerbs() []instanceVerb {
 		},
 		{
 			"resume", nil, "Go on with a paused instance",
-			"Go on with a paused instance. What is left of its sleeps and deadlines is what was\nleft when it was paused.", (*admin.Durable).Resume, always("resumed"),
+			"Go on with a paused instance. What is left of its sleeps and deadlines is what was\nleft when it was paused.", durable.Resume, always("resumed"),
 		},
 		{
 			"terminate",
 			[]string{"cancel", "kill"},
 			"End an instance at once",
-			"End an instance at once. A step that runs is aborted, and stores nothing.", (*admin.Durable).Terminate, always("terminated"),
-		},
-		{
-			"restart", nil, "Begin an instance again from its start",
-			"Begin an instance again from its start, with the same id and params, in any state.\nIts steps and events are forgotten.", (*admin.Durable).Restart, always("restarted"),
+			"End an instance at once. A step that runs is aborted, and stores nothing.", durable.Terminate, always("terminated"),
 		},
 		{
 			"retry", nil, "Go on with an errored instance from its failed steps",
-			"Go on with an errored instance from its failed steps; those that succeeded stay\nas they are. A stalled instance is run now.", (*admin.Durable).Retry, always("queued again"),
+			"Go on with an errored instance from its failed steps; those that succeeded stay\nas they are. A stalled instance is run now.", durable.Retry, always("queued again"),
 		},
 	}
 }
@@ -69,22 +64,29 @@ latest.`,
 			Args:              takes(2, "the name of a workflow", "the id of an instance"),
 			ValidArgsFunction: p.completeWorkflow(true),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return p.withDurable(cmd.Context(), func(d *admin.Durable) error {
-					i, err := instance(cmd.Context(), d, args)
-					if err != nil {
-						return err
-					}
-					was, err := v.do(d, cmd.Context(), i.ID)
-					if err != nil {
-						return err
-					}
-					fmt.Fprintf(p.out, "%s %s (was %s)\n", v.done(was), i.ID, was)
-					return nil
-				})
+				return p.actOnInstance(cmd.Context(), args, v.do, v.done)
 			},
 		})
 	}
 	return all
+}
+
+// actOnInstance changes an instance and says what it did.
+func (p *program) actOnInstance(
+	ctx context.Context, args []string, do func(durable, context.Context, string) (wf.Status, error), done func(was wf.Status) string,
+) error {
+	return p.withDurable(ctx, func(d durable) error {
+		i, err := instance(ctx, d, args)
+		if err != nil {
+			return err
+		}
+		was, err := do(d, ctx, i.ID)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(p.out, "%s %s (was %s)\n", done(was), i.ID, was)
+		return nil
+	})
 }
 
 func newInstancesSendEventCommand(p *program) *cobra.Command {
@@ -108,7 +110,7 @@ The payload is JSON: in the argument, in a file (@file), or on standard input (-
 			if err != nil {
 				return err
 			}
-			return p.withDurable(cmd.Context(), func(d *admin.Durable) error {
+			return p.withDurable(cmd.Context(), func(d durable) error {
 				i, err := instance(cmd.Context(), d, args)
 				if err != nil {
 					return err

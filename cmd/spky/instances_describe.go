@@ -34,7 +34,7 @@ steps with their outputs, and the attempts of those that took more than one.`,
 			if f.most < 0 {
 				return usagef("--truncate-output-limit is %d; allowed: 0 and more", f.most)
 			}
-			return p.withDurable(cmd.Context(), func(d *admin.Durable) error { return p.describeInstance(cmd.Context(), d, args, f) })
+			return p.withDurable(cmd.Context(), func(d durable) error { return p.describeInstance(cmd.Context(), d, args, f) })
 		},
 	}
 	cmd.Flags().BoolVar(&f.output, "step-output", true, "show what steps came to")
@@ -43,7 +43,7 @@ steps with their outputs, and the attempts of those that took more than one.`,
 	return cmd
 }
 
-func (p *program) describeInstance(ctx context.Context, d *admin.Durable, args []string, f describeFlags) error {
+func (p *program) describeInstance(ctx context.Context, d durable, args []string, f describeFlags) error {
 	i, err := instance(ctx, d, args)
 	if err != nil {
 		return err
@@ -179,12 +179,15 @@ func (p *program) printStep(s admin.Step, now time.Time, f describeFlags) error 
 	if s.Kind != "do" || len(s.Attempts) == 0 {
 		return nil
 	}
-	if len(s.Attempts) == 1 && failures(s) == 0 && s.Done() {
+	if s.Tried() == 1 && failures(s) == 0 && s.Done() {
 		o.text("Attempts", fmt.Sprintf("1 of %d", attempts(s)))
 		return nil
 	}
 	table := render.NewTable("ATTEMPT", "START", "END", "DURATION", "STATE", "ERROR")
 	table.Paint(4, o.style.Status)
+	if s.AttemptsBefore > 0 {
+		o.text("Attempts", fmt.Sprintf("the last %d of %d", len(s.Attempts), s.Tried()))
+	}
 	for n, a := range s.Attempts {
 		state, end, why := "running", "-", ""
 		if a.EndedAt != nil {
@@ -193,7 +196,7 @@ func (p *program) printStep(s admin.Step, now time.Time, f describeFlags) error 
 		if a.Error != nil {
 			state, why = "failed", a.Error.Name+": "+a.Error.Message
 		}
-		table.Add(fmt.Sprintf("%d/%d", n+1, attempts(s)), clock(a.StartedAt), end, render.Span(until(a.EndedAt, now).Sub(a.StartedAt)), state, render.Cut(why, 100))
+		table.Add(fmt.Sprintf("%d/%d", s.AttemptsBefore+n+1, attempts(s)), clock(a.StartedAt), end, render.Span(until(a.EndedAt, now).Sub(a.StartedAt)), state, render.Cut(why, 100))
 	}
 	return table.WriteIndented(p.out, o.style, "  ")
 }
@@ -201,7 +204,7 @@ func (p *program) printStep(s admin.Step, now time.Time, f describeFlags) error 
 // attempts is how many a step has at most.
 func attempts(s admin.Step) int {
 	if s.Config == nil {
-		return len(s.Attempts)
+		return s.Tried()
 	}
 	return s.Config.Retries.Limit + 1
 }

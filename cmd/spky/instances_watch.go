@@ -29,7 +29,7 @@ The exit code is 0 when it completes, 1 when it fails or is terminated.`,
 		Args:              takes(1, "the name of a workflow", "the id of an instance"),
 		ValidArgsFunction: p.completeWorkflow(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withDurable(cmd.Context(), func(d *admin.Durable) error {
+			return p.withDurable(cmd.Context(), func(d durable) error {
 				i, err := instance(cmd.Context(), d, args)
 				if err != nil {
 					return err
@@ -43,7 +43,7 @@ The exit code is 0 when it completes, 1 when it fails or is terminated.`,
 }
 
 // watchInstance shows an instance until it ends.
-func (p *program) watchInstance(ctx context.Context, d *admin.Durable, binding, id string, asJSON bool) error {
+func (p *program) watchInstance(ctx context.Context, d durable, binding, id string, asJSON bool) error {
 	w := &instanceWatcher{p: p, json: asJSON, style: render.StyleFor(p.out, p.env), live: render.IsTerminal(p.out) && !asJSON}
 	if w.live {
 		var err error
@@ -130,7 +130,7 @@ func (w *instanceWatcher) step(s admin.Step) string {
 }
 
 func failures(s admin.Step) int {
-	n := 0
+	n := s.AttemptsBefore
 	for _, a := range s.Attempts {
 		if a.Error != nil {
 			n++

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sp00ky.cloud/spky/cmd/spky/internal/cluster"
-	"sp00ky.cloud/spky/cmd/spky/internal/follow"
+	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
@@ -45,7 +45,12 @@ succeeded and 1 when it failed or was cancelled.`,
   spky jobs create --backend mail --path /send --payload @mail.json --delay 10m --wait
   echo '{"n": 1}' | spky jobs create --path /count --payload - --max-retries 10 --retry-strategy exponential`,
 		Args: takes(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.createJob(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("max-retries") && f.retries == 0 { // which is as good as none further on
+				return usagef("--max-retries is 0; allowed: 1 to %d", outbox.MaxAttempts)
+			}
+			return p.createJob(cmd.Context(), f)
+		},
 	}
 	p.tableFlag(cmd, &f.table)
 	flags := cmd.Flags()
@@ -61,106 +66,78 @@ succeeded and 1 when it failed or was cancelled.`,
 	flags.BoolVar(&f.wait, "wait", false, "wait until the job is finished")
 	jsonFlag(cmd, &f.json)
 	complete(cmd, "retry-strategy", "linear", "exponential")
-	_ = cmd.RegisterFlagCompletionFunc("backend", p.completeFrom(func(cfg *config.Config) []string {
-		var names []string
-		for _, b := range cfg.Backends {
-			names = append(names, b.Name)
-		}
-		return names
-	}))
+	_ = cmd.RegisterFlagCompletionFunc("backend", p.completeFrom(backendNames))
 	return cmd
 }
 
 func (p *program) createJob(ctx context.Context, f createFlags) error {
-	draft, err := p.draft(f)
+	n, err := p.draft(f)
 	if err != nil {
 		return err
 	}
-	return p.withJobs(ctx, f.table, func(d *desk) error {
-		table, backend, err := d.addressee(f)
-		if err != nil {
-			return err
-		}
-		if err := fits(backend, f); err != nil {
-			return err
-		}
-		if f.id != "" {
-			d.tables = []string{table}
-			if draft.ID, err = d.id(f.id); err != nil {
-				return err
-			}
-			if draft.ID.Table != table {
-				return usagef("--id %s is not of table %s", f.id, table)
-			}
-		}
-		id, err := d.table(table).Create(ctx, draft)
-		if surreal.IsAlreadyExists(err) {
-			return hint.Wrap(err, "choose another --id, or `spky jobs retry %s`", surreal.FormatID(draft.ID))
-		}
-		if err != nil {
-			return err
+	return p.withJobs(ctx, f.table, nil, func(d *desk) error {
+		id, err := d.jobs.Create(ctx, n)
+		switch {
+		case errors.Is(err, admin.ErrExists):
+			return hint.Wrap(err, "choose another --id, or `spky jobs retry` that one")
+		case err != nil:
+			return flagged(err)
 		}
 		return p.created(ctx, d, id, f)
 	})
 }
 
-// draft reads the flags that need no configuration.
-func (p *program) draft(f createFlags) (outbox.Draft, error) {
-	draft := outbox.Draft{Path: f.path, Columns: map[string]any{}}
-	if err := checkPath(f.path); err != nil {
-		return draft, usagef("--path %v", err)
+// flagged speaks of a flag where an input error begins with a column.
+func flagged(err error) error {
+	var input *admin.InputError
+	if !errors.As(err, &input) {
+		return err
 	}
-	var err error
-	if draft.Payload, err = p.payload(f.payload); err != nil {
-		return draft, err
-	}
-	if f.retries < 0 || f.retries > outbox.MaxAttempts {
-		return draft, usagef("--max-retries is %d; allowed: 1 to %d", f.retries, outbox.MaxAttempts)
-	}
-	if f.retries > 0 {
-		draft.Columns["max_retries"] = f.retries
-	}
-	switch f.strategy {
-	case "":
-	case "linear", "exponential":
-		draft.Columns["retry_strategy"] = f.strategy
-	default:
-		return draft, usagef("--retry-strategy is %q; allowed: linear, exponential", f.strategy)
-	}
-	for _, span := range []struct {
-		flag, text, column string
-		unit, most         time.Duration
-	}{
-		{"--delay", f.delay, "delay", time.Millisecond, 365 * 24 * time.Hour},
-		{"--timeout", f.timeout, "timeout", time.Second, time.Hour},
-	} {
-		if span.text == "" {
-			continue
+	word, rest, _ := strings.Cut(input.Error(), " ")
+	for _, column := range []string{"path", "payload", "id", "max_retries", "retry_strategy", "timeout", "delay", "assigned_to"} {
+		if strings.TrimSuffix(word, ":") == column {
+			return usagef("--%s %s", strings.ReplaceAll(word, "_", "-"), rest)
 		}
-		d, err := duration(span.text, span.unit, span.most)
-		if err != nil {
-			return draft, usagef("%s %v", span.flag, err)
-		}
-		draft.Columns[span.column] = int64((d + span.unit - 1) / span.unit)
 	}
-	if f.assignedTo != "" {
-		owner, err := surreal.ParseID(f.assignedTo)
-		if err != nil {
-			return draft, usagef("--assigned-to: %v", err)
-		}
-		draft.Columns["assigned_to"] = owner
-	}
-	return draft, nil
+	return err
 }
 
-// duration reads 3s, or a plain number of units.
-func duration(text string, unit, most time.Duration) (time.Duration, error) {
+// draft reads the flags.
+func (p *program) draft(f createFlags) (admin.NewJob, error) {
+	n := admin.NewJob{Table: f.table, Backend: f.backend, ID: f.id, Path: f.path, MaxRetries: f.retries, RetryStrategy: f.strategy, AssignedTo: f.assignedTo}
+	var err error
+	if n.Payload, err = p.payload(f.payload); err != nil {
+		return n, err
+	}
+	delay, err := span("--delay", f.delay, time.Millisecond, 0, 365*24*time.Hour)
+	if err != nil {
+		return n, err
+	}
+	timeout, err := span("--timeout", f.timeout, time.Second, time.Second, time.Hour)
+	n.Delay, n.Timeout = delay, int(timeout)
+	return n, err
+}
+
+// span reads a flag that is a duration, in whole units.
+func span(flag, text string, unit, least, most time.Duration) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := duration(text, unit, least, most)
+	if err != nil {
+		return 0, usagef("%s %v", flag, err)
+	}
+	return int64((d + unit - 1) / unit), nil
+}
+
+// duration reads 3s, or a plain number of units, of least to most.
+func duration(text string, unit, least, most time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if n, numErr := strconv.ParseInt(text, 10, 64); numErr == nil && n >= 0 && n <= int64(most/unit) {
 		d, err = time.Duration(n)*unit, nil
 	}
-	if err != nil || d < 0 || d > most {
-		return 0, fmt.Errorf("is %q; allowed: 0 to %s, as in 1500ms, 3s or 1h30m, or a whole number of %s", text, most, map[time.Duration]string{time.Millisecond: "milliseconds", time.Second: "seconds"}[unit])
+	if err != nil || d < least || d > most {
+		return 0, fmt.Errorf("is %q; allowed: %s to %s, as in 1500ms, 3s or 1h30m, or a whole number of %s", text, least, most, map[time.Duration]string{time.Millisecond: "milliseconds", time.Second: "seconds"}[unit])
 	}
 	return d, nil
 }
@@ -168,16 +145,15 @@ func duration(text string, unit, most time.Duration) (time.Duration, error) {
 // maxPayload bounds what is read from a file or standard input.
 const maxPayload = 16 << 20
 
-func (p *program) payload(arg string) (any, error) {
+func (p *program) payload(arg string) (json.RawMessage, error) {
 	text, err := p.argument("--payload", arg)
 	if err != nil || len(text) == 0 && arg == "" {
-		return surreal.None, err
+		return nil, err
 	}
-	value, err := surreal.FromJSON(text)
-	if err != nil {
+	if _, err := surreal.FromJSON(text); err != nil {
 		return nil, usagef("%s: %v", named("--payload", arg), err)
 	}
-	return value, nil
+	return text, nil
 }
 
 // argument is what stands in an argument, in the file @name that it names, or, for -, on standard
@@ -215,94 +191,50 @@ func named(what, arg string) string {
 	return what
 }
 
-// addressee finds the table a job goes to, and its backend where the
-// configuration has one.
-func (d *desk) addressee(f createFlags) (string, *config.Backend, error) {
-	if f.backend != "" {
-		b, ok := d.cfg.Backend(f.backend)
-		switch {
-		case !ok:
-			return "", nil, usagef("--backend: %s has no backend %q", d.cfg.File, f.backend)
-		case b.Table == "":
-			return "", nil, usagef("--backend: %s has no outbox table", f.backend)
-		case f.table != "" && f.table != b.Table:
-			return "", nil, usagef("--backend %s has the table %s, and --table says %s", f.backend, b.Table, f.table)
+// created tells the id, and waits for the end if asked to.
+func (p *program) created(ctx context.Context, d *desk, id string, f createFlags) error {
+	if !f.json {
+		fmt.Fprintf(p.out, "created %s\n", id)
+	}
+	if !f.wait {
+		if f.json {
+			return render.JSON(p.out, map[string]string{"id": id})
 		}
-		return b.Table, &b, nil
-	}
-	table, err := d.only()
-	if err != nil {
-		return "", nil, err
-	}
-	for _, b := range d.cfg.Backends {
-		if b.Table == table {
-			return table, &b, nil
-		}
-	}
-	return table, nil, nil
-}
-
-// fits refuses what the backend would refuse.
-func fits(b *config.Backend, f createFlags) error {
-	if b == nil {
+		fmt.Fprintf(p.err, "hint: `spky jobs get %s` shows what becomes of it\n", shellQuote(id))
 		return nil
 	}
-	if !b.AllowsPath(f.path) {
-		return hint.Wrap(usagef("--path %s is no POST route of %s", f.path, b.Spec.File),
-			"it has %s; method.allowAnyPath: true turns this check off", joined(b.Spec.Routes()))
+	p.warnOfIdleness(ctx, d, id)
+	w := &watcher{p: p, quiet: f.json}
+	end, deleted, err := w.job(ctx, d, id)
+	switch {
+	case deleted:
+		return errors.New("wait: the job was deleted")
+	case err != nil:
+		return err
 	}
-	if f.timeout != "" && !b.TimeoutOverridable {
-		return hint.Wrap(usagef("--timeout has no effect on backend %s", b.Name), "set deploy.timeoutOverridable: true, or leave it out")
+	if err := p.showJob(end, f.json); err != nil {
+		return err
+	}
+	if end.Status != outbox.Success {
+		return errFindings
 	}
 	return nil
 }
 
-// created tells the id, and waits for the end if asked to.
-func (p *program) created(ctx context.Context, d *desk, id surreal.RecordID, f createFlags) error {
-	if !f.json {
-		fmt.Fprintf(p.out, "created %s\n", surreal.FormatID(id))
-	}
-	if !f.wait {
-		if f.json {
-			return render.JSON(p.out, map[string]string{"id": surreal.FormatID(id)})
-		}
-		fmt.Fprintf(p.err, "hint: `spky jobs get %s` shows what becomes of it\n", shellQuote(surreal.FormatID(id)))
-		return nil
-	}
-	p.warnOfIdleness(ctx, d, id.Table)
-	w := &watcher{p: p}
-	tell := w.print
-	if f.json {
-		tell = func(follow.Change) error { return nil }
-	}
-	end, err := follow.Job(ctx, d.db, id, tell)
-	if err != nil {
-		return err
-	}
-	return p.ended(end, f.json)
-}
-
-func (p *program) ended(end follow.Change, asJSON bool) error {
-	if end.Deleted() {
-		return errors.New("wait: the job was deleted")
-	}
-	var err error
-	if asJSON {
-		err = render.Rows(p.out, end.Row)
-	} else {
-		err = p.printJob(end.Row)
-	}
-	if err == nil && end.Status != outbox.Success {
-		return errFindings
-	}
-	return err
-}
-
 // warnOfIdleness says when nobody will run the job. It is a courtesy: what goes
 // wrong with it is no fault.
-func (p *program) warnOfIdleness(ctx context.Context, d *desk, table string) {
-	nodes, _, err := cluster.Nodes(ctx, d.db)
-	if err == nil && cluster.Living(nodes, table) == 0 {
+func (p *program) warnOfIdleness(ctx context.Context, d *desk, id string) {
+	table, _, _ := strings.Cut(id, ":")
+	nodes, err := d.cluster.Nodes(ctx)
+	if err == nil && !admin.Served(nodes, table) {
 		fmt.Fprintf(p.err, "spky: no node runs the jobs of %s now; waiting for one\nhint: `spky dev` or `spky run` starts one\n", table)
 	}
+}
+
+func backendNames(cfg *config.Config) []string {
+	var names []string
+	for _, b := range cfg.Backends {
+		names = append(names, b.Name)
+	}
+	return names
 }

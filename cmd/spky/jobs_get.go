@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,10 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
-	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/surreal"
 )
+
+// maxShown bounds what is shown to people of one value, in bytes.
+const maxShown = 64 << 10
 
 func newJobsGetCommand(p *program) *cobra.Command {
 	var table string
@@ -27,15 +28,12 @@ func newJobsGetCommand(p *program) *cobra.Command {
 		Example: "  spky jobs get job:ab12\n  spky jobs get ab12 --json | jq .result",
 		Args:    takes(1, "the id of a job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.each(cmd.Context(), table, args, func(d *desk, id surreal.RecordID) error {
-				row, err := d.table(id.Table).Get(cmd.Context(), id)
+			return p.each(cmd.Context(), table, args, func(d *desk, id string) error {
+				job, err := d.jobs.Get(cmd.Context(), id)
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return render.Rows(p.out, row)
-				}
-				return p.printJob(row)
+				return p.showJob(job, asJSON)
 			})
 		},
 	}
@@ -44,51 +42,68 @@ func newJobsGetCommand(p *program) *cobra.Command {
 	return cmd
 }
 
-// printJob writes a column a line: the ones everybody looks for first.
-func (p *program) printJob(row outbox.Row) error {
-	style := render.StyleFor(p.out, p.env)
-	first := []string{"id", "status", "path", "retries", "max_retries", "retry_strategy", "created_at", "updated_at", "run_at", "delay", "timeout", "assigned_to"}
-	last := []string{"payload", "result", "errors"}
-	var rest []string
-	for _, name := range slices.Sorted(maps.Keys(row)) {
-		if !slices.Contains(first, name) && !slices.Contains(last, name) {
-			rest = append(rest, name)
-		}
+func (p *program) showJob(job admin.Job, asJSON bool) error {
+	if asJSON {
+		return render.JSON(p.out, job)
 	}
-	for _, name := range slices.Concat(first, rest, last) {
-		value, there := row[name]
-		if list, ok := value.([]any); !there || value == nil || ok && len(list) == 0 {
-			continue
-		}
-		text, err := cell(value)
-		if err != nil {
-			return fmt.Errorf("show column %s: %w", name, err)
-		}
-		if name == "status" {
-			text = style.Status(text)
-		}
-		fmt.Fprintf(p.out, "%s %s\n", style.Dim(fmt.Sprintf("%-15s", name)), text)
-	}
+	p.printJob(job)
 	return nil
 }
 
-// cell is a value for people: texts without quotes, the rest as JSON.
-func cell(value any) (string, error) {
-	switch v := value.(type) {
-	case string:
-		return render.Printable(v), nil
-	case surreal.RecordID:
-		return render.Printable(surreal.FormatID(v)), nil
-	case interface{ UTC() time.Time }:
-		return v.UTC().Format(time.RFC3339Nano), nil
+// printJob writes a column a line: the ones everybody looks for first.
+func (p *program) printJob(job admin.Job) {
+	f := p.fields(15)
+	f.text("id", job.ID)
+	f.styled("status", f.style.Status(render.Printable(string(job.Status))))
+	f.text("path", job.Path)
+	f.text("backend", job.Backend)
+	f.text("instance", job.Instance)
+	f.line("retries", fmt.Sprint(job.Retries))
+	f.line("max_retries", fmt.Sprint(job.MaxRetries))
+	f.text("retry_strategy", job.RetryStrategy)
+	for _, at := range []struct {
+		name string
+		at   *time.Time
+	}{
+		{"created_at", job.CreatedAt},
+		{"updated_at", job.UpdatedAt},
+		{"run_at", job.RunAt},
+		{"lease_until", job.LeaseUntil},
+		{"cancel_requested", job.CancelRequested},
+	} {
+		if at.at != nil {
+			f.line(at.name, at.at.UTC().Format(time.RFC3339Nano))
+		}
 	}
-	text, err := surreal.ToJSON(value)
-	if err != nil {
-		return "", err
+	f.text("assignee", job.Assignee)
+	for name, n := range map[string]int64{"delay": job.Delay, "timeout": job.Timeout} {
+		if n != 0 {
+			f.line(name, fmt.Sprint(n))
+		}
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, text, strings.Repeat(" ", 16), "  "); err != nil {
-		return "", err
+	f.text("assigned_to", job.AssignedTo)
+	for _, name := range slices.Sorted(maps.Keys(job.Columns)) {
+		p.value(f, name, job.Columns[name])
 	}
-	return out.String(), nil
+	p.value(f, "payload", job.Payload)
+	p.value(f, "result", job.Result)
+	if len(job.Errors) > 0 {
+		text, err := json.Marshal(job.Errors)
+		if err == nil { // errors are made of what has a form
+			f.json("errors", text, maxShown)
+		}
+	}
+}
+
+// value writes a value for people: texts without quotes, the rest as JSON.
+func (p *program) value(f *fields, name string, value json.RawMessage) {
+	var text string
+	if json.Unmarshal(value, &text) == nil && string(value) != "null" {
+		if len(text) > maxShown {
+			text = strings.ToValidUTF8(text[:maxShown], "") + "…"
+		}
+		f.line(render.Printable(name), render.Printable(text))
+		return
+	}
+	f.json(render.Printable(name), value, maxShown)
 }

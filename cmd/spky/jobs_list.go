@@ -9,15 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/surreal"
 )
 
 type listFlags struct {
-	table, status string
-	limit         int
-	json          bool
+	options admin.JobListOptions
+	status  string
+	limit   int
+	json    bool
 }
 
 // maxList bounds --limit.
@@ -31,15 +32,27 @@ func newJobsListCommand(p *program) *cobra.Command {
 		Short:   "List jobs, newest first",
 		Long: `List jobs, newest first, of all outbox tables or of one.
 
-Payloads, results and errors are not shown: spky jobs get shows them.`,
+Payloads, results and errors are not shown: spky jobs get shows them. Where there
+are more, a cursor is told on standard error: --cursor goes on from there.
+
+--query looks for a part of the path or of the id; it looks through a few thousand
+jobs and then tells a cursor, even where it has found none.`,
 		Example: "  spky jobs list --status failed --limit 50\n  spky jobs list --json | jq -r '.[].id'",
 		Args:    takes(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.listJobs(cmd.Context(), f) },
 	}
-	p.tableFlag(cmd, &f.table)
-	cmd.Flags().StringVar(&f.status, "status", "", "only jobs in this state: "+strings.Join(statusWords(), ", "))
-	cmd.Flags().IntVar(&f.limit, "limit", 20, "how many jobs at most")
+	p.tableFlag(cmd, &f.options.Table)
+	flags := cmd.Flags()
+	flags.StringVar(&f.status, "status", "", "only jobs in this state: "+strings.Join(statusWords(), ", "))
+	flags.StringVar(&f.options.Backend, "backend", "", "only jobs of this backend")
+	flags.StringVar(&f.options.Origin, "origin", "", "only jobs of this origin: durable for those that run workflow instances, app for others")
+	flags.StringVarP(&f.options.Query, "query", "q", "", "only jobs with this in their path or id")
+	flags.BoolVar(&f.options.Stalled, "stalled", false, "only jobs whose node fell silent while they ran")
+	flags.StringVar(&f.options.Cursor, "cursor", "", "go on where a list ended")
+	flags.IntVar(&f.limit, "limit", admin.DefaultPage, "how many jobs at most")
 	complete(cmd, "status", statusWords()...)
+	complete(cmd, "origin", admin.Origins()...)
+	_ = cmd.RegisterFlagCompletionFunc("backend", p.completeFrom(backendNames))
 	jsonFlag(cmd, &f.json)
 	return cmd
 }
@@ -59,101 +72,84 @@ func (p *program) listJobs(ctx context.Context, f listFlags) error {
 	if f.limit < 1 || f.limit > maxList {
 		return usagef("--limit is %d; allowed: 1 to %d", f.limit, maxList)
 	}
-	return p.withJobs(ctx, f.table, func(d *desk) error {
-		rows, err := d.newest(ctx, outbox.Status(f.status), f.limit)
+	f.options.Status = outbox.Status(f.status)
+	return p.withJobs(ctx, f.options.Table, nil, func(d *desk) error {
+		page, err := d.upTo(ctx, f.options, f.limit)
 		if err != nil {
 			return err
 		}
-		if f.json {
-			return render.Rows(p.out, rows)
-		}
-		if len(rows) == 0 {
+		switch {
+		case f.json:
+			err = render.JSON(p.out, page.Jobs)
+		case len(page.Jobs) == 0 && page.Next == "":
 			fmt.Fprintln(p.out, "No jobs.")
-			return nil
+		default:
+			err = p.printJobs(page)
 		}
-		now, err := surreal.First[time.Time](ctx, d.db, "RETURN time::now()", nil)
-		if err != nil {
-			return err
+		if page.Next != "" {
+			fmt.Fprintf(p.err, "hint: there may be more: --cursor %s\n", shellQuote(page.Next))
 		}
-		return p.printJobs(rows, now)
+		return err
 	})
 }
 
-// newest are the newest rows of all tables.
-func (d *desk) newest(ctx context.Context, status outbox.Status, limit int) ([]any, error) {
-	tables, err := d.all()
-	if err != nil {
-		return nil, err
-	}
-	var all []outbox.Row
-	for _, name := range tables {
-		rows, err := d.table(name).List(ctx, status, limit)
+// upTo collects as many jobs as are wanted, page by page; a page that is short for having looked through
+// enough ends it too.
+func (d *desk) upTo(ctx context.Context, o admin.JobListOptions, limit int) (admin.JobPage, error) {
+	all := admin.JobPage{Jobs: []admin.JobSummary{}}
+	for {
+		o.Limit = min(limit-len(all.Jobs), admin.MaxPage)
+		page, err := d.jobs.List(ctx, o)
 		if err != nil {
-			return nil, err
+			return all, err
 		}
-		all = append(all, rows...)
+		all.Jobs = append(all.Jobs, page.Jobs...)
+		all.Next, all.Now = page.Next, page.Now
+		if page.Next == "" || len(all.Jobs) >= limit || len(page.Jobs) < o.Limit {
+			return all, nil
+		}
+		o.Cursor = page.Next
 	}
-	slices.SortStableFunc(all, func(a, b outbox.Row) int {
-		atA, _ := moment(a["created_at"])
-		atB, _ := moment(b["created_at"])
-		return atB.Compare(atA)
-	})
-	rows := []any{}
-	for _, row := range all[:min(limit, len(all))] {
-		rows = append(rows, row)
-	}
-	return rows, nil
 }
 
-func (p *program) printJobs(rows []any, now time.Time) error {
+func (p *program) printJobs(page admin.JobPage) error {
 	table := render.NewTable("ID", "STATUS", "FAILED", "PATH", "CREATED", "UPDATED", "NEXT")
 	style := render.StyleFor(p.out, p.env)
 	table.Paint(1, style.Status)
-	for _, one := range rows {
-		row, ok := one.(outbox.Row)
-		if !ok {
-			continue
-		}
-		created, _ := moment(row["created_at"])
-		updated, _ := moment(row["updated_at"])
-		table.Add(idText(row), word(row["status"]), tries(row), render.Cut(word(row["path"]), 60),
-			render.Age(created, now), render.Age(updated, now), next(row, now))
+	for _, job := range page.Jobs {
+		table.Add(render.Cut(job.ID, 300), string(job.Status), tries(job), render.Cut(job.Path, 60),
+			age(job.CreatedAt, page.Now), age(job.UpdatedAt, page.Now), next(job, page.Now))
 	}
 	return table.Write(p.out, style)
 }
 
-func idText(row outbox.Row) string {
-	if id, ok := row["id"].(surreal.RecordID); ok {
-		return surreal.FormatID(id)
+func age(at *time.Time, now time.Time) string {
+	if at == nil {
+		return "-"
 	}
-	return "-"
+	return render.Age(*at, now)
 }
 
 // tries is how many attempts failed of how many there are.
-func tries(row outbox.Row) string {
-	failed, most := fmt.Sprint(row["retries"]), fmt.Sprint(row["max_retries"])
-	if row["retries"] == nil {
-		failed = "0"
-	}
-	if row["max_retries"] == nil {
-		most = fmt.Sprint(outbox.DefaultAttempts)
-	}
-	return failed + "/" + most
-}
+func tries(job admin.JobSummary) string { return fmt.Sprintf("%d/%d", job.Retries, job.MaxRetries) }
 
 // next is what happens next to a job, and when.
-func next(row outbox.Row, now time.Time) string {
-	switch outbox.Status(word(row["status"])) {
+func next(job admin.JobSummary, now time.Time) string {
+	switch job.Status {
 	case outbox.Pending:
-		if at, ok := moment(row["run_at"]); ok && at.After(now) {
-			return "runs " + render.Age(at, now)
+		if job.RunAt != nil && job.RunAt.After(now) {
+			return "runs " + render.Age(*job.RunAt, now)
 		}
 		return "due"
 	case outbox.Processing:
-		if _, asked := moment(row["cancel_requested"]); asked {
+		switch {
+		case job.CancelRequested != nil:
 			return "being cancelled"
+		case job.Stalled:
+			return "stalled: " + job.Assignee + " fell silent"
 		}
-		return "held by " + word(row["assignee"])
+		return "held by " + job.Assignee
+	case outbox.Success, outbox.Failed, outbox.Cancelled:
 	}
 	return ""
 }

@@ -192,7 +192,7 @@ func TestSeveralTables(t *testing.T) {
 	if len(listed) != 2 || listed[0].ID != second || listed[1].ID != first || !strings.HasPrefix(second, "mail_job:") {
 		t.Errorf("listed %+v, want both, the newest first", listed)
 	}
-	p.want(exitUsage, "has the table mail_job, and --table says job", "jobs", "create", "--path", "/echo", "--backend", "mail", "--table", "job")
+	p.want(exitUsage, "has the table mail_job, and job was asked for", "jobs", "create", "--path", "/echo", "--backend", "mail", "--table", "job")
 }
 
 func TestRunDoesTheJob(t *testing.T) {

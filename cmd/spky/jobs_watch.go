@@ -2,16 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
-	"sp00ky.cloud/spky/cmd/spky/internal/follow"
+	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
-	"sp00ky.cloud/spky/surreal"
 )
 
 func newJobsWatchCommand(p *program) *cobra.Command {
@@ -28,12 +26,13 @@ shown as one, and those during a lost connection are not shown.
 		Example: "  spky jobs watch\n  spky jobs watch job:ab12 --json",
 		Args:    takes(0, "the id of a job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withJobs(cmd.Context(), table, func(d *desk) error {
+			return p.withJobs(cmd.Context(), table, args, func(d *desk) error {
 				w := &watcher{p: p, json: asJSON}
 				if len(args) == 1 {
-					return w.job(cmd.Context(), d, args[0])
+					_, _, err := w.job(cmd.Context(), d, d.id(args[0]))
+					return remediedJob(err)
 				}
-				return w.tables(cmd.Context(), d)
+				return w.all(cmd.Context(), d)
 			})
 		},
 	}
@@ -44,38 +43,40 @@ shown as one, and those during a lost connection are not shown.
 
 // A watcher prints changes.
 type watcher struct {
-	p    *program
-	json bool
-	mu   sync.Mutex
+	p           *program
+	json, quiet bool
+	seen        map[string]string // the states of jobs that are not finished
 }
 
-func (w *watcher) job(ctx context.Context, d *desk, text string) error {
-	id, err := d.id(text)
-	if err != nil {
-		return err
+// job watches a job until it is finished or deleted.
+func (w *watcher) job(ctx context.Context, d *desk, id string) (end admin.Job, deleted bool, err error) {
+	last, known := admin.JobSummary{}, false
+	end, err = d.jobs.Watch(ctx, id, func(job admin.Job) error {
+		last, known = job.JobSummary, true
+		return w.tell(admin.JobChange{JobSummary: last})
+	})
+	if known && errors.Is(err, admin.ErrNotFound) {
+		return end, true, w.tell(admin.JobChange{JobSummary: admin.JobSummary{ID: last.ID, Table: last.Table}, Deleted: true})
 	}
-	_, err = follow.Job(ctx, d.db, id, w.print)
-	return orNotFound(err, id)
+	return end, false, err
 }
 
-// tables watches all tables until ctx ends.
-func (w *watcher) tables(ctx context.Context, d *desk) error {
-	tables, err := d.all()
-	if err != nil {
-		return err
-	}
+// all watches all jobs until ctx ends.
+func (w *watcher) all(ctx context.Context, d *desk) error {
 	if !w.json {
-		fmt.Fprintf(w.p.err, "Watching %s. Ctrl-C ends it.\n", joined(tables))
+		what := d.table
+		if what == "" {
+			what = joined(d.tables)
+		}
+		fmt.Fprintf(w.p.err, "Watching %s. Ctrl-C ends it.\n", what)
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	for _, table := range tables {
-		group.Go(func() error {
-			return follow.Table(ctx, d.db, table, w.print, func(err error) {
-				fmt.Fprintf(w.p.err, "spky: watch %s: %v; changes may have been missed\n", table, err)
-			})
-		})
-	}
-	return group.Wait()
+	return d.jobs.Changes(ctx, d.table, func(c admin.JobChange) error {
+		if c.Gap {
+			fmt.Fprintf(w.p.err, "spky: watch %s: the connection was lost; changes may have been missed\n", c.Table)
+			return nil
+		}
+		return w.tell(c)
+	})
 }
 
 // A changeLine is a change as one line of JSON.
@@ -85,32 +86,45 @@ type changeLine struct {
 	Status  string    `json:"status"`
 	Before  string    `json:"before,omitempty"`
 	Path    string    `json:"path,omitempty"`
-	Retries any       `json:"retries,omitempty"`
-	Max     any       `json:"max_retries,omitempty"`
+	Retries int       `json:"retries,omitempty"`
+	Max     int       `json:"max_retries,omitempty"`
 	Deleted bool      `json:"deleted,omitempty"`
 }
 
-func (w *watcher) print(c follow.Change) error {
-	line := changeLine{At: time.Now().UTC(), ID: surreal.FormatID(c.ID), Status: string(c.Status), Before: string(c.Before), Deleted: c.Deleted()}
-	if !c.Deleted() {
-		line.Path, line.Retries, line.Max = word(c.Row["path"]), c.Row["retries"], c.Row["max_retries"]
+// maxSeen bounds what is remembered of jobs that are not finished.
+const maxSeen = 100_000
+
+// tell prints a change, of the state or, where that was asked for, of one job's failed attempts.
+func (w *watcher) tell(c admin.JobChange) error {
+	if w.quiet {
+		return nil
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	if w.seen == nil {
+		w.seen = map[string]string{}
+	}
+	line := changeLine{
+		At: time.Now().UTC(), ID: c.ID, Status: string(c.Status), Before: w.seen[c.ID], Path: c.Path, Retries: c.Retries, Max: c.MaxRetries, Deleted: c.Deleted,
+	}
+	state := fmt.Sprint(line.Status, " ", c.Retries)
+	if !c.Deleted && w.seen[c.ID+" "] == state {
+		return nil
+	}
+	delete(w.seen, c.ID)
+	delete(w.seen, c.ID+" ")
+	if !c.Deleted && !c.Status.Terminal() && len(w.seen) < maxSeen {
+		w.seen[c.ID], w.seen[c.ID+" "] = line.Status, state
+	}
 	if w.json {
 		return render.JSONLine(w.p.out, line)
 	}
 	style := render.StyleFor(w.p.out, w.p.env)
-	status := style.Status(line.Status)
+	status := style.Status(render.Printable(line.Status))
+	tried := "failed " + tries(c.JobSummary)
 	if line.Deleted {
-		status = style.Yellow("deleted")
+		status, tried = style.Yellow("deleted"), ""
 	}
 	if line.Before != "" && line.Before != line.Status {
-		status = line.Before + " → " + status
-	}
-	tried := ""
-	if !line.Deleted {
-		tried = "failed " + tries(c.Row)
+		status = render.Printable(line.Before) + " → " + status
 	}
 	_, err := fmt.Fprintf(w.p.out, "%s  %s  %s  %s  %s\n", style.Dim(line.At.Local().Format("15:04:05.000")),
 		render.Printable(line.ID), status, tried, render.Printable(line.Path))

@@ -58,6 +58,7 @@ func newProject(t *testing.T, baseURL string) *project {
 	p.env = map[string]string{
 		"SPKY_DB_URL": p.target.Endpoint, "SPKY_DB_NS": p.target.Namespace, "SPKY_DB_NAME": p.target.Database,
 		"SPKY_DB_USER": p.target.User, "SPKY_DB_PASS": p.target.Password, "SPKY_SSP_LISTEN_ADDR": "127.0.0.1:0",
+		"SPKY_ADMIN_PORT": "0",
 	}
 	p.write("openapi.yml", testSpec)
 	p.write("sp00ky.yml", "# a test\n")

@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"sp00ky.cloud/spky/cmd/spky/internal/cluster"
+	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 )
 
@@ -32,19 +33,16 @@ jobs wait then, and lose no attempts.`,
 }
 
 func (p *program) showNodes(ctx context.Context, asJSON bool) error {
-	cfg, err := p.loadAny()
-	if err != nil {
-		return err
-	}
-	db, closeDB, err := connect(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer closeDB()
-	nodes, now, err := cluster.Nodes(ctx, db)
-	if err != nil {
-		return err
-	}
+	return p.withJobs(ctx, "", anyTables, func(d *desk) error {
+		nodes, err := d.cluster.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		return p.printNodes(nodes, asJSON)
+	})
+}
+
+func (p *program) printNodes(nodes []admin.Node, asJSON bool) error {
 	if asJSON {
 		return render.JSON(p.out, nodes)
 	}
@@ -57,7 +55,7 @@ func (p *program) showNodes(ctx context.Context, asJSON bool) error {
 	table.Paint(1, style.Status)
 	table.Paint(9, style.Status)
 	for _, n := range nodes {
-		own := []string{n.Node, n.State, render.Span(n.Silent()) + " ago", render.Span(now.Sub(n.StartedAt)), n.Host, fmt.Sprint(n.PID)}
+		own := []string{n.Node, n.State, millis(n.SilentMS) + " ago", millis(n.UpMS), n.Host, fmt.Sprint(n.PID)}
 		if len(n.Backends) == 0 {
 			table.Add(append(own, "-", "-", "-", "-")...)
 		}
@@ -70,3 +68,5 @@ func (p *program) showNodes(ctx context.Context, asJSON bool) error {
 	}
 	return table.Write(p.out, style)
 }
+
+func millis(n int64) string { return render.Span(time.Duration(n) * time.Millisecond) }

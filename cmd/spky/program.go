@@ -4,7 +4,13 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os/user"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"sp00ky.cloud/spky/admin"
+	"sp00ky.cloud/spky/admin/client"
+	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/cmd/spky/internal/logging"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
@@ -19,6 +25,8 @@ type program struct {
 	env      func(name string) (string, bool)
 
 	flags globalFlags
+	// tracing takes the spans of the node that this program runs; nil is off.
+	tracing *sdktrace.TracerProvider
 }
 
 // globalFlags are the flags that every command takes.
@@ -26,6 +34,7 @@ type globalFlags struct {
 	config    string
 	db        config.Overrides
 	logFormat string
+	adminURL  string
 }
 
 // run executes one command line and answers with the exit code. Whatever went
@@ -36,8 +45,21 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := root.ExecuteContextC(admin.WithActor(ctx, admin.Actor{Name: p.user(), Via: "cli"}))
 	return p.report(ctx, cmd, err)
+}
+
+// user is who types, for the audit.
+func (p *program) user() string {
+	for _, name := range []string{"USER", "USERNAME"} {
+		if value, _ := p.env(name); value != "" {
+			return value
+		}
+	}
+	if who, err := user.Current(); err == nil {
+		return who.Username
+	}
+	return ""
 }
 
 // options are those of the configuration, as environment and flags have it.
@@ -67,24 +89,45 @@ func database(cfg *config.Config) surreal.Config {
 	}
 }
 
+// remote is the admin API that --url or SPKY_ADMIN_URL names, with the token in SPKY_ADMIN_TOKEN; nil
+// where neither does, and the command works on the database.
+func (p *program) remote() (*client.Client, error) { return p.remoteVia("cli") }
+
+// remoteVia is the same for a surface, which the audit over there names.
+func (p *program) remoteVia(surface string) (*client.Client, error) {
+	address := p.flags.adminURL
+	if address == "" {
+		address, _ = p.env("SPKY_ADMIN_URL")
+	}
+	if address == "" {
+		return nil, nil
+	}
+	token, _ := p.env("SPKY_ADMIN_TOKEN")
+	c, err := client.New(client.Config{URL: address, Token: token, Via: surface})
+	if err != nil {
+		return nil, usagef("--url: %v", err)
+	}
+	return c, nil
+}
+
 // connect opens a connection for one command. The function it returns closes
 // it.
 func connect(ctx context.Context, cfg *config.Config) (*surreal.Client, func(), error) {
-	client, stop, err := surreal.Connect(ctx, database(cfg))
+	db, stop, err := surreal.Connect(ctx, database(cfg))
 	if err != nil {
 		return nil, nil, &connectError{err: err, given: cfg.SurrealDB.External}
 	}
-	return client, func() { _ = stop() }, nil // it ends without error once it was ready
+	return db, func() { _ = stop() }, nil // it ends without error once it was ready
 }
 
 // logger writes the log to standard error: text for people on a terminal, JSON
-// for machines, unless --log-format says which.
-func (p *program) logger(directives string) (*slog.Logger, error) {
+// for machines, unless --log-format says which. A ring keeps its newest lines.
+func (p *program) logger(directives string, ring *logs.Ring) (*slog.Logger, error) {
 	format, err := p.logFormat()
 	if err != nil {
 		return nil, err
 	}
-	return logging.New(p.err, logging.Options{Directives: directives, JSON: format == "json" || format == "auto" && !render.IsTerminal(p.err), Color: render.Colors(p.err, p.env)})
+	return logging.New(p.err, logging.Options{Keep: ring, Directives: directives, JSON: format == "json" || format == "auto" && !render.IsTerminal(p.err), Color: render.Colors(p.err, p.env)})
 }
 
 // logFormat is what flag or environment say: text, json or auto.

@@ -138,6 +138,7 @@ func TestRunRefusesToStart(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "http://127.0.0.1:1")
 	p.want(exitFailed, "which other machines can reach", "run", "--listen", "0.0.0.0:8667")
+	p.want(exitFailed, "admin.listen", "run", "--admin-listen", "0.0.0.0:9668")
 	p.set("SPKY_DB_URL", "")
 	p.want(exitFailed, "no database is named", "run")
 	p.set("SPKY_DB_URL", p.target.Endpoint)
@@ -149,7 +150,9 @@ func TestRunSaysThatTheAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, echoServer(t))
 	p.must("migrate")
-	p.want(exitFailed, "address already in use", "run", "--listen", strings.TrimPrefix(p.target.Endpoint, "ws://"))
+	taken := strings.TrimPrefix(p.target.Endpoint, "ws://")
+	p.want(exitFailed, "address already in use", "run", "--listen", taken)
+	p.want(exitFailed, "hint: choose another address with --admin-listen", "run", "--admin-listen", taken)
 }
 
 func TestDoctor(t *testing.T) {

@@ -19,7 +19,8 @@ it, and writes the outcome back to the same row.
 const globalHelp = `
 Global flags win over the environment, which wins over sp00ky.yml:
   SPKY_DB_URL  SPKY_DB_NS  SPKY_DB_NAME  SPKY_DB_USER  SPKY_DB_PASS
-  SPKY_SSP_LISTEN_ADDR  SPKY_LOG_LEVEL  SPKY_LOG_FORMAT`
+  SPKY_SSP_LISTEN_ADDR  SPKY_ADMIN_HOST  SPKY_ADMIN_PORT  SPKY_LOG_LEVEL
+  SPKY_LOG_FORMAT  SPKY_ADMIN_URL  SPKY_ADMIN_TOKEN`
 
 // newRootCommand is the whole command line.
 func newRootCommand(p *program) *cobra.Command {
@@ -44,8 +45,8 @@ func newRootCommand(p *program) *cobra.Command {
 		}
 	}
 	add("run", newDevCommand(p), newRunCommand(p), newDevdbCommand(p))
-	add("project", newMigrateCommand(p), newLintCommand(p), newDoctorCommand(p), newAddCommand(p), newAPICommand(p))
-	add("look", newJobsCommand(p), newWorkflowsCommand(p), newNodesCommand(p), newBenchCommand(p), newVersionCommand(p))
+	add("project", newInitCommand(p), newMigrateCommand(p), newLintCommand(p), newDoctorCommand(p), newAddCommand(p), newAPICommand(p))
+	add("look", newJobsCommand(p), newWorkflowsCommand(p), newExplainCommand(p), newSchedulesCommand(p), newDAGCommand(p), newNodesCommand(p), newStatsCommand(p), newTokenCommand(p), newMCPCommand(p), newLogsCommand(p), newBenchCommand(p), newVersionCommand(p))
 	root.AddCommand(newGuardCommand(p), &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesHelp, Args: takes(0)})
 	return root
 }
@@ -60,6 +61,8 @@ func (p *program) addGlobalFlags(root *cobra.Command) {
 	f.StringVar(&p.flags.db.Password, "db-pass", "", "its password; prefer SPKY_DB_PASS, which no list of processes shows")
 	f.StringVar(&p.flags.db.Listen, "listen", "", "where the runner listens (default 127.0.0.1:8667)")
 	f.StringVar(&p.flags.db.LogLevel, "log-level", "", "trace, debug, info, warn, error or off, also for one part: info,ssp=debug")
+	f.StringVar(&p.flags.db.AdminListen, "admin-listen", "", "where the admin API listens (default 127.0.0.1:9668)")
+	f.StringVar(&p.flags.adminURL, "url", "", "look and act through the admin API at this URL instead of the database; the token is SPKY_ADMIN_TOKEN")
 	f.StringVar(&p.flags.logFormat, "log-format", "", "text, json, or auto: text on a terminal")
 	complete(root, "log-format", "text", "json", "auto")
 	complete(root, "log-level", "trace", "debug", "info", "warn", "error", "off")

@@ -26,6 +26,10 @@ func TestWrongUsage(t *testing.T) {
 		"is kept for the platform":                 "jobs create --path /__spky/workflow/x",
 		"--payload: from JSON":                     "jobs create --path /echo --payload {",
 		"no such file":                             "jobs create --path /echo --payload @/nowhere.json",
+		"--max-retries is 0; allowed: 1 to 100":    "jobs create --path /echo --max-retries 0",
+		`--timeout is "0s"; allowed: 1s to 1h`:     "jobs create --path /echo --timeout 0s",
+		`--timeout is "0"; allowed: 1s to 1h`:      "jobs create --path /echo --timeout 0",
+		"--table is empty":                         "jobs clear --table=",
 		"--max-retries is 1000":                    "jobs create --path /echo --max-retries 1000",
 		`--retry-strategy is "odd"`:                "jobs create --path /echo --retry-strategy odd",
 		`--delay is "soon"`:                        "jobs create --path /echo --delay soon",
@@ -43,6 +47,7 @@ func TestWrongUsage(t *testing.T) {
 	} {
 		p.want(exitUsage, says, strings.Fields(line)...)
 	}
+	p.want(exitUsage, "the key is empty; leave it out", "schedules", "release", "nightly", "")
 }
 
 func TestUsageErrorsPointAtTheHelp(t *testing.T) {

@@ -10,10 +10,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
+	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/ssp"
+	"sp00ky.cloud/spky/ssp/schedule"
 )
 
 func newRunCommand(p *program) *cobra.Command {
@@ -29,6 +32,11 @@ else is started; that is what spky dev is for.
 Start as many as you like against one database: they share the work, and each
 takes over what a dead one held.
 
+Beside it the admin API is served on 127.0.0.1:9668, unless it is off: for spky
+--url, for AI agents at /admin/api/mcp, for programs; and for people the
+dashboard, at /admin/. Nothing is told without a token: that of SPKY_AUTH_SECRET,
+of the configuration, or of spky token create.
+
 Listening on an address that other machines can reach needs SPKY_AUTH_SECRET.
 
 SIGTERM or Ctrl-C: no more jobs are claimed, requests in flight may finish within
@@ -37,7 +45,7 @@ and the exit code is 0. A second signal ends it at once, with 130.`,
 		Example: `  SPKY_DB_URL=ws://db:8000 SPKY_DB_USER=spky SPKY_DB_PASS=… spky run
   spky run --db-url ws://127.0.0.1:8000 --listen 127.0.0.1:9001 --log-level info,ssp=debug`,
 		Args: takes(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.runDaemon(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.traced(cmd.Context(), p.runDaemon) },
 	}
 }
 
@@ -49,18 +57,44 @@ func (p *program) runDaemon(ctx context.Context) error {
 	if err := readyToRun(cfg); err != nil {
 		return err
 	}
-	log, err := p.logger(cfg.LogLevel.For(config.StageCloud))
+	ring := logs.NewRing(0)
+	log, err := p.logger(cfg.LogLevel.For(config.StageCloud), ring)
 	if err != nil {
 		return err
 	}
 	for _, w := range cfg.Warnings {
 		log.Warn("configuration", "finding", w.String())
 	}
-	node, err := newNode(cfg, log)
+	node, err := p.newNode(cfg, log)
 	if err != nil {
 		return err
 	}
-	return runNode(ctx, node, log)
+	if cfg.Admin.Listen == "" {
+		return runNode(ctx, node, log)
+	}
+	api, err := newAdminAPI(cfg, node, ring, log)
+	if err != nil {
+		return err
+	}
+	return runBoth(ctx, node, api, log)
+}
+
+// runBoth runs a node and the admin API beside it. The node goes first when ctx ends: the API shows how
+// it drains. What one of them fails at ends both.
+func runBoth(ctx context.Context, node *ssp.Node, api *adminAPI, log *slog.Logger) error {
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopServing()
+	var beside errgroup.Group
+	beside.Go(func() error {
+		err := api.Run(serving)
+		stop(err)
+		return err
+	})
+	err := runNode(running, node, log)
+	stopServing()
+	return errors.Join(beside.Wait(), err)
 }
 
 // readyToRun refuses a configuration that a daemon cannot run.
@@ -95,15 +129,16 @@ func processID(name string) (string, error) {
 	return name + "-" + strings.ToLower(rand.Text()[:8]), nil
 }
 
-func newNode(cfg *config.Config, log *slog.Logger) (*ssp.Node, error) {
+func (p *program) newNode(cfg *config.Config, log *slog.Logger) (*ssp.Node, error) {
 	id, err := processID(cfg.NodeID)
 	if err != nil {
 		return nil, err
 	}
 	return ssp.New(ssp.Config{
-		DB: database(cfg), Backends: cfg.Runnable(), ID: id, Listen: cfg.Listen,
-		AuthSecret: cfg.AuthSecret.Reveal(), ShutdownGrace: cfg.ShutdownGrace,
-		Version: buildVersion().Version, Logger: log,
+		DB: database(cfg), Backends: cfg.Runnable(), Schedules: schedule.Specs(cfg), ID: id, Listen: cfg.Listen,
+		MetricsListen: cfg.Metrics.Listen, NoMetrics: !cfg.Metrics.Enabled,
+		AuthSecret: cfg.AuthSecret.Reveal(), ShutdownGrace: cfg.ShutdownGrace, Retention: cfg.Retention,
+		Version: buildVersion().Version, TracerProvider: p.tracerProvider(), Logger: log,
 	})
 }
 

@@ -9,9 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"sp00ky.cloud/spky/admin"
+	"sp00ky.cloud/spky/admin/client"
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/surreal"
 )
 
 func newWorkflowsCommand(p *program) *cobra.Command {
@@ -36,18 +38,17 @@ answers the same, and what it writes is carried out once they are back.`,
 	return cmd
 }
 
-// withDurable connects for a command on workflows.
-func (p *program) withDurable(ctx context.Context, do func(*admin.Durable) error) error {
-	cfg, err := p.loadAny()
-	if err != nil {
-		return err
+// withDurable gives a command on workflows what it works with.
+func (p *program) withDurable(ctx context.Context, do func(durable) error) error {
+	var local *config.Config
+	err := reach(ctx, p, func(api *client.Client) durable { return api.Durable() }, func(db *surreal.Client, cfg *config.Config) durable {
+		local = cfg
+		return admin.NewDurable(admin.DurableConfig{DB: db, Backends: cfg.Backends, Redact: admin.NewRedaction(cfg.Redact)})
+	}, do)
+	if local == nil {
+		return remediedAfar(err)
 	}
-	db, closeDB, err := connect(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer closeDB()
-	return remedied(cfg, do(admin.NewDurable(admin.DurableConfig{DB: db, Backends: cfg.Backends})))
+	return remedied(local, err)
 }
 
 // remedied gives an error of admin its remedy where that depends on more than its kind.
@@ -95,14 +96,14 @@ func newWorkflowsListCommand(p *program) *cobra.Command {
 and are declared by none of its backends any more.`,
 		Args: takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.withDurable(cmd.Context(), func(d *admin.Durable) error { return p.listWorkflows(cmd.Context(), d, asJSON) })
+			return p.withDurable(cmd.Context(), func(d durable) error { return p.listWorkflows(cmd.Context(), d, asJSON) })
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (p *program) listWorkflows(ctx context.Context, d *admin.Durable, asJSON bool) error {
+func (p *program) listWorkflows(ctx context.Context, d durable, asJSON bool) error {
 	all, err := d.Workflows(ctx)
 	if err != nil {
 		return err
@@ -146,14 +147,14 @@ func newWorkflowsDescribeCommand(p *program) *cobra.Command {
 		Args:              takes(1, "the name of a workflow"),
 		ValidArgsFunction: p.completeWorkflow(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withDurable(cmd.Context(), func(d *admin.Durable) error { return p.describeWorkflow(cmd.Context(), d, args[0], asJSON) })
+			return p.withDurable(cmd.Context(), func(d durable) error { return p.describeWorkflow(cmd.Context(), d, args[0], asJSON) })
 		},
 	}
 	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (p *program) describeWorkflow(ctx context.Context, d *admin.Durable, binding string, asJSON bool) error {
+func (p *program) describeWorkflow(ctx context.Context, d durable, binding string, asJSON bool) error {
 	w, err := d.Workflow(ctx, binding)
 	if err != nil {
 		return err
@@ -229,7 +230,7 @@ func (p *program) trigger(ctx context.Context, binding, params string, f trigger
 	if err != nil {
 		return err
 	}
-	return p.withDurable(ctx, func(d *admin.Durable) error {
+	return p.withDurable(ctx, func(d durable) error {
 		id, err := d.Create(ctx, admin.NewInstance{Binding: binding, ID: f.id, Params: text, Owner: f.owner})
 		if err != nil {
 			return err

@@ -64,9 +64,8 @@ type greeting struct {
 }
 
 func greet(ctx context.Context, ev wf.Event[greeting], step *wf.Step) (string, error) {
-	tries := 0
-	text, err := wf.Do(ctx, step, "make it up", func(context.Context) (string, error) {
-		if tries++; tries == 1 || ev.Payload.Fail {
+	text, err := wf.Do(ctx, step, "make it up", func(ctx context.Context) (string, error) {
+		if wf.Attempt(ctx) == 1 || ev.Payload.Fail { // a pause may come between two attempts
 			return "", errors.New("nothing comes to mind")
 		}
 		return "hello " + ev.Payload.Name, nil

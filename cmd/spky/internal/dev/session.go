@@ -31,6 +31,9 @@ type Options struct {
 	NewLogger func(io.Writer) (*slog.Logger, error)
 	// NewNode makes the runner, once the address of the database is known.
 	NewNode func(*config.Config, *slog.Logger) (*ssp.Node, error)
+	// NewAdmin makes the admin API, with a token beside those it knows; the node may be nil. Defaults to
+	// none.
+	NewAdmin func(cfg *config.Config, node *ssp.Node, token string, log *slog.Logger) (AdminAPI, error)
 	// Environ is the environment that the apps inherit.
 	Environ []string
 	// Guard is the command line of a program that calls proc.RunGuard. Defaults to no guard.
@@ -73,6 +76,8 @@ type session struct {
 	sink  *proc.Sink
 	guard *proc.Guard
 	db    *database
+	admin AdminAPI
+	token string
 }
 
 func (s *session) say(format string, args ...any) {
@@ -80,8 +85,13 @@ func (s *session) say(format string, args ...any) {
 }
 
 func (s *session) run(ctx context.Context) error {
-	if err := addressFree(s.cfg.Listen); err != nil {
+	if err := addressFree("the runner", s.cfg.Listen, "--listen 127.0.0.1:8668"); err != nil {
 		return err
+	}
+	if s.o.NewAdmin != nil && s.cfg.Admin.Listen != "" {
+		if err := addressFree("the admin API", s.cfg.Admin.Listen, "--admin-listen 127.0.0.1:9669"); err != nil {
+			return err
+		}
 	}
 	if len(s.o.Guard) > 0 {
 		guard, err := proc.StartGuard(s.o.Guard[0], s.o.Guard[1:]...)
@@ -113,12 +123,12 @@ func (s *session) run(ctx context.Context) error {
 	return s.operate(ctx)
 }
 
-// addressFree finds out early whether the runner could listen.
-func addressFree(address string) error {
+// addressFree finds out early whether somebody could listen.
+func addressFree(who, address, otherwise string) error {
 	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
 	if err != nil {
-		return hinted("stop what listens there (another `spky dev`?), or choose another address: `--listen 127.0.0.1:8668`",
-			"dev: the runner cannot listen on %s: %w", address, err)
+		return hinted("stop what listens there (another `spky dev`?), or choose another address: `"+otherwise+"`",
+			"dev: %s cannot listen on %s: %w", who, address, err)
 	}
 	return listener.Close()
 }
@@ -159,12 +169,22 @@ func (s *session) operate(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.makeAdmin(node, log); err != nil {
+		return err
+	}
 	running, stopNode := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopNode()
 	apps, stopApps := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopApps()
 
 	var nodes, children, watchers errgroup.Group
+	if s.admin != nil {
+		watchers.Go(func() error {
+			err := s.admin.Run(ctx)
+			cancel(err)
+			return err
+		})
+	}
 	if node != nil {
 		nodes.Go(func() error {
 			err := node.Run(running)
@@ -185,13 +205,25 @@ func (s *session) operate(ctx context.Context) error {
 	return errors.Join(err, watchers.Wait())
 }
 
+// makeAdmin makes the admin API, where there is to be one.
+func (s *session) makeAdmin(node *ssp.Node, log *slog.Logger) (err error) {
+	if s.o.NewAdmin == nil || s.cfg.Admin.Listen == "" {
+		return nil
+	}
+	if s.token, err = s.adminToken(); err != nil {
+		return err
+	}
+	s.admin, err = s.o.NewAdmin(s.cfg, node, s.token, log)
+	return err
+}
+
 // watchDatabase ends everything when the database ends by itself.
 func (s *session) watchDatabase(ctx context.Context, cancel context.CancelCauseFunc) error {
 	select {
 	case <-ctx.Done():
 		return nil
 	case <-s.db.done:
-		err := fmt.Errorf("dev: the database ended: %w", s.db.err())
+		err := hint.Wrap(fmt.Errorf("dev: the database ended: %w", s.db.err()), "start `spky dev` again, what was committed is kept; if it ends at once, `spky dev --clean` begins with an empty database")
 		cancel(err)
 		return err
 	}

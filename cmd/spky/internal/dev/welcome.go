@@ -17,7 +17,7 @@ const slowAfter = 10 * time.Second
 // welcome shows where everything is, and, once all of it works, how to send the
 // first job.
 func (s *session) welcome(ctx context.Context, node *ssp.Node) {
-	s.showAddresses(node != nil)
+	s.showAddresses(node != nil, s.adminAddress(ctx))
 	if node == nil {
 		s.say("no backend takes jobs yet: `spky add api` adds one")
 		return
@@ -74,7 +74,7 @@ func awaitListener(ctx context.Context, address string) bool {
 	}
 }
 
-func (s *session) showAddresses(runner bool) {
+func (s *session) showAddresses(runner bool, admin string) {
 	var b strings.Builder
 	line := func(name, where, note string) {
 		fmt.Fprintf(&b, "  %-10s %s  %s\n", name, where, s.o.Style.Dim(note))
@@ -84,6 +84,10 @@ func (s *session) showAddresses(runner bool) {
 	line("database", withScheme(db.Endpoint, "ws", "wss"), fmt.Sprintf("%s; %s/%s, user %s", s.db.kind, db.Namespace, db.Database, db.Username))
 	if runner {
 		line("runner", "http://"+s.cfg.Listen, "/health /ready /metrics")
+	}
+	if admin != "" {
+		line("admin API", "http://"+admin, "token "+s.token)
+		line("dashboard", "http://"+admin+"/admin/", "sign in with that token")
 	}
 	for _, backend := range s.cfg.Backends {
 		if backend.BaseURL != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"sp00ky.cloud/spky/cmd/spky/internal/cluster"
+	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/outbox"
@@ -47,9 +47,11 @@ func (e *exam) database(ctx context.Context, dbConfig surreal.Config, cfg *confi
 	for _, b := range cfg.Backends {
 		if b.Table != "" && !seen[b.Table] {
 			seen[b.Table] = true
-			e.table(ctx, db, b, nodes)
+			e.table(ctx, db, b, useOf(cfg, b), nodes)
 		}
 	}
+	e.queries(ctx, db, cfg)
+	e.schedules(ctx, db)
 }
 
 var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)
@@ -152,9 +154,9 @@ func (e *exam) permissions(ctx context.Context, db *surreal.Client) {
 	}
 }
 
-func (e *exam) nodes(ctx context.Context, db *surreal.Client) []cluster.Node {
+func (e *exam) nodes(ctx context.Context, db *surreal.Client) []admin.Node {
 	const name = "nodes"
-	nodes, _, err := cluster.Nodes(ctx, db)
+	nodes, err := admin.NewCluster(admin.ClusterConfig{DB: db}).Nodes(ctx)
 	if err != nil {
 		e.fail(name, err.Error(), "")
 		return nil
@@ -162,11 +164,11 @@ func (e *exam) nodes(ctx context.Context, db *surreal.Client) []cluster.Node {
 	alive := 0
 	for _, n := range nodes {
 		switch n.State {
-		case cluster.Alive:
+		case admin.NodeAlive:
 			alive++
 			e.circuits(n)
-		case cluster.Dead:
-			e.warn(name, fmt.Sprintf("%s on %s has been silent for %s", n.Node, n.Host, render.Span(n.Silent())),
+		case admin.NodeDead:
+			e.warn(name, fmt.Sprintf("%s on %s has been silent for %s", n.Node, n.Host, render.Span(time.Duration(n.SilentMS)*time.Millisecond)),
 				"it ended without saying so; its row is forgotten an hour after its last heartbeat, its jobs run elsewhere")
 		}
 	}
@@ -178,7 +180,7 @@ func (e *exam) nodes(ctx context.Context, db *surreal.Client) []cluster.Node {
 	return nodes
 }
 
-func (e *exam) circuits(n cluster.Node) {
+func (e *exam) circuits(n admin.Node) {
 	for _, b := range n.Backends {
 		if b.Circuit == "open" {
 			e.warn("backend "+b.Name, fmt.Sprintf("node %s holds its jobs back: %s", n.Node, b.CircuitReason), "start the backend, or correct its baseUrl or deploy.healthcheck")
@@ -187,7 +189,7 @@ func (e *exam) circuits(n cluster.Node) {
 }
 
 // table looks at an outbox table: its columns, and whether its jobs move.
-func (e *exam) table(ctx context.Context, db *surreal.Client, b config.Backend, nodes []cluster.Node) {
+func (e *exam) table(ctx context.Context, db *surreal.Client, b config.Backend, u use, nodes []admin.Node) {
 	name := "table " + b.Table
 	box, err := schema.InspectOutbox(ctx, db, b.Table)
 	if err != nil {
@@ -208,11 +210,26 @@ func (e *exam) table(ctx context.Context, db *surreal.Client, b config.Backend, 
 		e.warn(name, plural(len(box.Missing), "platform column or index")+" missing",
 			"`spky migrate`, or have an owner of the database run:\n"+strings.Join(box.Missing, "\n"))
 	}
+	if b.PartitionBy != "" {
+		missing, err := box.MissingPartitions(b.PartitionBy)
+		switch {
+		case err != nil:
+			clean = false
+			e.fail(name, err.Error(), "define the column, or correct method.partitionBy")
+		case len(missing) > 0:
+			clean = false
+			e.warn(name, plural(len(missing), "column or index")+" of partitions missing",
+				"`spky run` adds them, or have an owner of the database run:\n"+strings.Join(missing, "\n"))
+		}
+	}
 	if clean {
 		e.pass(name, fmt.Sprintf("%d columns, none missing", len(box.Fields)))
 	}
 	if len(b.Workflows) > 0 && len(box.Missing) == 0 {
 		e.durable(ctx, db, b, box)
+	}
+	if len(u.names) > 0 && len(box.Missing) == 0 {
+		e.scheduled(ctx, db, u, box)
 	}
 	if box.Fields["run_at"] != "" {
 		e.backlog(ctx, db, b.Table, nodes)
@@ -220,7 +237,7 @@ func (e *exam) table(ctx context.Context, db *surreal.Client, b config.Backend, 
 }
 
 // backlog looks at the job that has been due for longest.
-func (e *exam) backlog(ctx context.Context, db *surreal.Client, table string, nodes []cluster.Node) {
+func (e *exam) backlog(ctx context.Context, db *surreal.Client, table string, nodes []admin.Node) {
 	name := "backlog of " + table
 	now, err := surreal.First[time.Time](ctx, db, "RETURN time::now()", nil)
 	if err != nil {
@@ -239,7 +256,7 @@ func (e *exam) backlog(ctx context.Context, db *surreal.Client, table string, no
 	late := now.Sub(due[0].RunAt)
 	detail := fmt.Sprintf("%s has been due for %s", surreal.FormatID(due[0].ID), render.Span(late))
 	switch {
-	case cluster.Living(nodes, table) == 0:
+	case !admin.Served(nodes, table):
 		e.fail(name, detail+", and no living node takes jobs of this table", "`spky run` or `spky dev`, with a backend that has method.table: "+table)
 	case late > waitingLong:
 		e.warn(name, detail, "`spky nodes` shows whether slots are full or the backend's circuit is open")

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
-	"strings"
 
+	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/config"
 )
 
@@ -26,6 +25,8 @@ type Options struct {
 	Color bool
 	// Omit are attributes that text leaves out.
 	Omit []string
+	// Keep keeps the newest lines. Defaults to nowhere.
+	Keep *logs.Ring
 }
 
 // New makes a logger that writes to w.
@@ -46,6 +47,9 @@ func New(w io.Writer, o Options) (*slog.Logger, error) {
 	var h slog.Handler = newText(w, o)
 	if o.JSON {
 		h = slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l.least})
+	}
+	if o.Keep != nil {
+		h = o.Keep.Handler(h)
 	}
 	return slog.New(&filter{Handler: h, levels: l}), nil
 }
@@ -87,7 +91,7 @@ func (f *filter) Enabled(_ context.Context, l slog.Level) bool { return l >= f.l
 func (f *filter) Handle(ctx context.Context, r slog.Record) error {
 	least := f.levels.all
 	if len(f.levels.of) > 0 {
-		if own, ok := f.levels.of[origin(r.PC)]; ok {
+		if own, ok := f.levels.of[logs.Source(r.PC)]; ok {
 			least = own
 		}
 	}
@@ -103,13 +107,4 @@ func (f *filter) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (f *filter) WithGroup(name string) slog.Handler {
 	return &filter{Handler: f.Handler.WithGroup(name), levels: f.levels}
-}
-
-// origin is the name of the package a log line comes from: ssp for
-// sp00ky.cloud/spky/ssp.(*Node).Run.
-func origin(pc uintptr) string {
-	frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	name := frame.Function[strings.LastIndexByte(frame.Function, '/')+1:]
-	name, _, _ = strings.Cut(name, ".")
-	return name
 }

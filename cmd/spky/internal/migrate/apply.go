@@ -190,14 +190,20 @@ func (a *applier) applyMigration(ctx context.Context, s source) (bool, error) {
 
 func (a *applier) columns(ctx context.Context) error {
 	for _, table := range a.plan.tables {
-		before, err := schema.InspectOutbox(ctx, a.db, table)
+		by := a.plan.partitions[table]
+		missing, err := lacking(ctx, a.db, table, by)
 		if err != nil {
 			return err
 		}
 		if _, err := schema.PrepareOutbox(ctx, a.db, table); err != nil {
 			return err
 		}
-		if len(before.Missing) > 0 {
+		if by != "" {
+			if err := schema.PreparePartitions(ctx, a.db, table, by); err != nil {
+				return err
+			}
+		}
+		if len(missing) > 0 {
 			a.o.Done(Item{Kind: "columns", Name: "platform columns of " + table, State: Applied})
 		}
 	}

@@ -46,6 +46,7 @@ type Plan struct {
 	declared, migrations []source
 	recorded             map[string]record
 	tables               []string
+	partitions           map[string]string
 }
 
 // Look compares a database with a project and changes nothing.
@@ -67,7 +68,7 @@ func Look(ctx context.Context, db DB, p Project) (*Plan, error) {
 	}
 	plan.Items = append(plan.Items, plan.gone()...)
 	for _, table := range plan.tables {
-		plan.Items = append(plan.Items, lookColumns(ctx, db, table))
+		plan.Items = append(plan.Items, lookColumns(ctx, db, table, plan.partitions[table]))
 	}
 	return plan, nil
 }
@@ -85,7 +86,7 @@ func read(ctx context.Context, db DB, p Project) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{declared: declared, migrations: migrations, recorded: recorded, tables: p.Tables}, nil
+	return &Plan{declared: declared, migrations: migrations, recorded: recorded, tables: p.Tables, partitions: p.Partitions}, nil
 }
 
 // Pending says whether there is anything to apply.
@@ -212,14 +213,24 @@ func lookPlatform(ctx context.Context, db DB) (Item, error) {
 	return item, nil
 }
 
-func lookColumns(ctx context.Context, db DB, table string) Item {
+func lookColumns(ctx context.Context, db DB, table, partitionBy string) Item {
 	item := Item{Kind: "columns", Name: "platform columns of " + table, State: Applied}
-	box, err := schema.InspectOutbox(ctx, db, table)
+	missing, err := lacking(ctx, db, table, partitionBy)
 	switch {
 	case err != nil:
 		item.State, item.Note = Pending, "added once the table exists"
-	case len(box.Missing) > 0:
-		item.State, item.SurrealQL = Pending, strings.Join(box.Missing, "\n")+"\n"
+	case len(missing) > 0:
+		item.State, item.SurrealQL = Pending, strings.Join(missing, "\n")+"\n"
 	}
 	return item
+}
+
+// lacking are the statements that an outbox table lacks.
+func lacking(ctx context.Context, db DB, table, partitionBy string) ([]string, error) {
+	box, err := schema.InspectOutbox(ctx, db, table)
+	if err != nil || partitionBy == "" {
+		return box.Missing, err
+	}
+	more, err := box.MissingPartitions(partitionBy)
+	return append(box.Missing, more...), err
 }

@@ -27,17 +27,22 @@ type Project struct {
 	Outboxes []string
 	// Tables are the outbox tables.
 	Tables []string
+	// Partitions are the columns by which the jobs of tables are parted, by table.
+	Partitions map[string]string
 }
 
 // FromConfig is the project that a configuration describes.
 func FromConfig(cfg *config.Config) Project {
-	p := Project{Dir: cfg.Dir, Schema: cfg.Schema.File, Migrations: cfg.Schema.Migrations}
+	p := Project{Dir: cfg.Dir, Schema: cfg.Schema.File, Migrations: cfg.Schema.Migrations, Partitions: map[string]string{}}
 	for _, b := range cfg.Backends {
 		if b.OutboxSchema != "" && !slices.Contains(p.Outboxes, b.OutboxSchema) {
 			p.Outboxes = append(p.Outboxes, b.OutboxSchema)
 		}
 		if b.Table != "" && !slices.Contains(p.Tables, b.Table) {
 			p.Tables = append(p.Tables, b.Table)
+		}
+		if b.Table != "" && b.PartitionBy != "" {
+			p.Partitions[b.Table] = b.PartitionBy
 		}
 	}
 	return p

@@ -18,6 +18,8 @@ type backend struct {
 
 	requests, now, peak atomic.Int64
 
+	gate atomic.Pointer[chan struct{}] // requests wait until it is closed; see hold
+
 	mu      sync.Mutex // guards waiting
 	waiting map[string]chan time.Time
 }
@@ -60,6 +62,12 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		delete(b.waiting, r.Header.Get("Spky-Job-Id"))
 	}
 	b.mu.Unlock()
+	if gate := b.gate.Load(); gate != nil {
+		select {
+		case <-*gate:
+		case <-r.Context().Done():
+		}
+	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(`{"ok":true}`)) // the node has gone: nothing to measure
 }
@@ -71,4 +79,14 @@ func (b *backend) await(id string) <-chan time.Time {
 	defer b.mu.Unlock()
 	b.waiting[id] = waiter
 	return waiter
+}
+
+// hold lets requests wait, from now on, until the function that it answers with is called.
+func (b *backend) hold() (release func()) {
+	gate := make(chan struct{})
+	b.gate.Store(&gate)
+	return sync.OnceFunc(func() {
+		b.gate.Store(nil)
+		close(gate)
+	})
 }

@@ -27,6 +27,11 @@ type InstancesReport struct {
 	// Together is one instance's time while the others run, Alone without them.
 	Together Spread `json:"together_ms"`
 	Alone    Spread `json:"alone_ms"`
+	// BareAlone is one of the bare loops without the others.
+	BareAlone Spread `json:"bare_alone_ms"`
+	// Counted is what one instance costs; the transactions are those of the engine in this process, and
+	// 0 for another backend.
+	Counted Counted `json:"counted"`
 }
 
 // Instances measures many instances of a few steps each, at the same time and one alone.
@@ -51,6 +56,16 @@ func (b *workflowBench) instances(ctx context.Context, report *InstancesReport) 
 	}
 	report.Ceiling = float64(b.Count) / time.Since(started).Seconds()
 	b.say("alone")
+	bare := make([]time.Duration, b.Samples)
+	for i := range bare {
+		started := time.Now()
+		if err := b.bare(ctx, b.Steps); err != nil {
+			return err
+		}
+		bare[i] = time.Since(started)
+	}
+	report.BareAlone = spread(bare)
+	before := b.requests()
 	alone := make([]time.Duration, b.Samples)
 	for i := range alone {
 		took, err := b.once(ctx, work{Steps: b.Steps})
@@ -60,7 +75,9 @@ func (b *workflowBench) instances(ctx context.Context, report *InstancesReport) 
 		alone[i] = took
 	}
 	report.Alone = spread(alone)
+	report.Counted.TransactionsAlone = b.requestsEach(before, b.Samples)
 	b.say("together")
+	before = b.requests()
 	started = time.Now()
 	times, err := b.many(ctx, func(ctx context.Context) (time.Duration, error) { return b.once(ctx, work{Steps: b.Steps}) })
 	if err != nil {
@@ -70,7 +87,12 @@ func (b *workflowBench) instances(ctx context.Context, report *InstancesReport) 
 	report.StepsPerSecond = report.PerSecond * float64(b.Steps)
 	report.OfCeiling = report.PerSecond / report.Ceiling
 	report.Together = spread(times)
-	return b.complete(ctx, b.Count+b.Samples)
+	report.Counted.TransactionsTogether = b.requestsEach(before, b.Count)
+	b.say("row writes")
+	if report.Counted.RowWrites, err = b.countWrites(ctx); err != nil {
+		return err
+	}
+	return b.complete(ctx, b.Count+b.Samples+countedInstances)
 }
 
 // many makes do Count times, Concurrency at once.
@@ -101,9 +123,11 @@ func (r InstancesReport) Write(w io.Writer) error {
 throughput    %.0f instances/s, %.0f steps/s
 ceiling       %.0f instances/s, the same writes by bare calls; throughput is %.2f of it
 together      p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms
-alone         p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms
+alone         p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms; the same writes by bare calls p50 %.2f ms
+counted       %.1f transactions each alone, %.1f together; %.1f row writes
 `, r.Count, r.Steps, r.Concurrency, r.PerSecond, r.StepsPerSecond, r.Ceiling, r.OfCeiling,
-		r.Together.P50, r.Together.P90, r.Together.P99, r.Together.Max, r.Alone.P50, r.Alone.P90, r.Alone.P99, r.Alone.Max)
+		r.Together.P50, r.Together.P90, r.Together.P99, r.Together.Max, r.Alone.P50, r.Alone.P90, r.Alone.P99, r.Alone.Max, r.BareAlone.P50,
+		r.Counted.TransactionsAlone, r.Counted.TransactionsTogether, r.Counted.RowWrites)
 	return err
 }
 

@@ -2,38 +2,24 @@ package bench
 
 import (
 	"context"
-	"crypto/rand"
-	_ "embed"
-	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"runtime"
-	"strings"
 	"time"
 
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/schema"
 	"sp00ky.cloud/spky/ssp"
 	"sp00ky.cloud/spky/surreal"
 )
 
-//go:embed surql/table.surql
-var tableDDL string
-
-const (
-	ceilingBatch = 50
-	insertBatch  = 500
-)
+const ceilingBatch = 50
 
 // A jobsBench is one run.
 type jobsBench struct {
 	Options
+	*ground
 	report  Report
-	client  *surreal.Client
-	table   string
-	box     *outbox.Table
 	backend *backend
 }
 
@@ -44,26 +30,17 @@ func Jobs(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	b := &jobsBench{Options: o, table: "spky_bench_" + strings.ToLower(rand.Text()[:8])}
+	b := &jobsBench{Options: o}
 	b.report = Report{Count: o.Count, Concurrency: o.Concurrency, Inserters: o.Inserters, Batch: o.Batch, Backlog: o.Backlog, Rate: o.Rate}
-	client, hangUp, err := surreal.Connect(ctx, o.DB)
-	if err != nil {
-		return Report{}, err
-	}
-	b.client = client
-	err = b.run(ctx)
-	return b.report, errors.Join(err, hangUp())
+	err = onGround(ctx, o.DB, func(ctx context.Context, g *ground) error {
+		b.ground = g
+		g.tenants = o.Partitions
+		return b.run(ctx)
+	})
+	return b.report, err
 }
 
 func (b *jobsBench) run(ctx context.Context) (err error) {
-	if err := b.prepare(ctx); err != nil {
-		return err
-	}
-	defer func() {
-		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-		defer cancel()
-		err = errors.Join(err, surreal.Exec(clean, b.client, "REMOVE TABLE IF EXISTS `"+b.table+"`", nil))
-	}()
 	if b.backend, err = newBackend(); err != nil {
 		return err
 	}
@@ -84,20 +61,6 @@ func (b *jobsBench) run(ctx context.Context) (err error) {
 
 func (b *jobsBench) say(what string) { _, _ = fmt.Fprintf(b.Progress, "measuring: %s\n", what) }
 
-func (b *jobsBench) prepare(ctx context.Context) error {
-	if _, err := schema.Apply(ctx, b.client); err != nil {
-		return err
-	}
-	if err := surreal.Exec(ctx, b.client.Retrying(), strings.ReplaceAll(tableDDL, "{{table}}", b.table), nil); err != nil {
-		return fmt.Errorf("define the bench's table: %w", err)
-	}
-	if _, err := schema.PrepareOutbox(ctx, b.client, b.table); err != nil {
-		return err
-	}
-	b.box = outbox.New(outbox.Config{DB: b.client, Name: b.table})
-	return nil
-}
-
 // fill writes the rows that must not matter.
 func (b *jobsBench) fill(ctx context.Context) error {
 	if b.Backlog == 0 {
@@ -107,27 +70,6 @@ func (b *jobsBench) fill(ctx context.Context) error {
 		return err
 	}
 	return b.insert(ctx, b.Backlog, map[string]any{"status": "success"})
-}
-
-// insert writes count rows, many a statement.
-func (b *jobsBench) insert(ctx context.Context, count int, columns map[string]any) error {
-	for count > 0 {
-		n := min(count, insertBatch)
-		if err := b.insertOnce(ctx, n, columns); err != nil {
-			return err
-		}
-		count -= n
-	}
-	return nil
-}
-
-func (b *jobsBench) insertOnce(ctx context.Context, n int, columns map[string]any) error {
-	rows := make([]map[string]any, n)
-	for i := range rows {
-		rows[i] = map[string]any{"path": "/noop", "payload": i}
-		maps.Copy(rows[i], columns)
-	}
-	return surreal.Exec(ctx, b.client.Retrying(), "INSERT INTO `"+b.table+"` $rows RETURN NONE", map[string]any{"rows": rows})
 }
 
 // ceiling claims and completes rows with nothing in between: no queue, no HTTP, nobody listening.
@@ -188,10 +130,11 @@ func (b *jobsBench) withNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	node, err := ssp.New(ssp.Config{
-		DB: b.DB, Version: "bench", Logger: b.Logger,
-		Backends: []config.Backend{{Name: "bench", BaseURL: base, Table: b.table, Concurrency: b.Concurrency, Timeout: 10 * time.Second}},
-	})
+	backend := config.Backend{Name: "bench", BaseURL: base, Table: b.table, Concurrency: b.Concurrency, Timeout: 10 * time.Second}
+	if b.Partitions > 0 {
+		backend.PartitionBy = "payload"
+	}
+	node, err := ssp.New(ssp.Config{DB: b.DB, Version: "bench", Logger: b.Logger, Backends: []config.Backend{backend}})
 	if err != nil {
 		return err
 	}

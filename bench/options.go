@@ -29,6 +29,8 @@ type Options struct {
 	// Backlog puts this many jobs that are due tomorrow and as many finished ones into the table
 	// before anything is measured.
 	Backlog int
+	// Partitions parts the jobs by that many values, of which each runs one job at a time. Defaults to none.
+	Partitions int
 	// Idle is how long the idle node is watched. Defaults to 10 s; negative leaves it out.
 	Idle time.Duration
 	// Progress is told what is being measured. Defaults to io.Discard.
@@ -38,7 +40,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Count < 0 || o.Concurrency < 0 || o.Inserters < 0 || o.Batch < 0 || o.Rate < 0 || o.Samples < 0 || o.Backlog < 0 {
+	if o.Count < 0 || o.Concurrency < 0 || o.Inserters < 0 || o.Batch < 0 || o.Rate < 0 || o.Samples < 0 || o.Backlog < 0 || o.Partitions < 0 {
 		return o, errors.New("counts and rates must not be negative")
 	}
 	positive := func(v *int, otherwise int) {

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"net/url"
 	"strings"
 	"sync"
@@ -34,6 +35,10 @@ type WorkflowOptions struct {
 	Concurrency int
 	// Samples is how often a single instance, and an event, is measured. Defaults to 50.
 	Samples int
+	// Backend is a process on the same database that serves the workflow BENCH, which makes as many steps as its
+	// params {"steps": n} say. It is measured instead of an engine in this process; what comes on top is a proxy that
+	// sees when runs end. For Instances only.
+	Backend *url.URL
 	// Progress is told what is being measured. Defaults to io.Discard.
 	Progress io.Writer
 	// Logger of the node and the engine under test. Defaults to one that discards.
@@ -62,10 +67,11 @@ func (o WorkflowOptions) withDefaults(steps int) (WorkflowOptions, error) {
 var cleanUp string
 
 // work is what the measured workflow does: so many steps that take no time, and before them a wait
-// for an event where asked for.
+// for an event or a sleep where asked for.
 type work struct {
-	Steps int  `json:"steps"`
-	Event bool `json:"event"`
+	Steps int       `json:"steps"`
+	Event bool      `json:"event"`
+	Wake  time.Time `json:"wake,omitzero"`
 }
 
 // A workflowBench is a database, a node and a backend with an engine in this process.
@@ -74,6 +80,7 @@ type workflowBench struct {
 	client *surreal.Client
 	table  string
 	flow   *wf.Workflow[work]
+	node   *ssp.Node
 
 	mu      sync.Mutex
 	ended   map[string]chan time.Time // by instance: when its last run answered
@@ -105,6 +112,10 @@ func (b *workflowBench) run(ctx context.Context, measure func(context.Context, *
 		return err
 	}
 	defer func() { err = errors.Join(err, b.clean(ctx)) }()
+	return sparingRetention(ctx, b.client, func() error { return b.withEngine(ctx, measure) })
+}
+
+func (b *workflowBench) withEngine(ctx context.Context, measure func(context.Context, *workflowBench) error) (err error) {
 	engine, err := wf.New(ctx, wf.Config{DB: b.client.Retrying(), OutboxTable: b.table, Backend: b.table, Logger: b.Logger})
 	if err != nil {
 		return err
@@ -135,7 +146,11 @@ func (b *workflowBench) serve(ctx context.Context, engine *wf.Engine, measure fu
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: b.observe(engine.Handler(http.NotFoundHandler())), ReadHeaderTimeout: 5 * time.Second}
+	runs := engine.Handler(http.NotFoundHandler())
+	if b.Backend != nil {
+		runs = newProxy(b.Backend, b.Concurrency)
+	}
+	server := &http.Server{Handler: b.observe(runs), ReadHeaderTimeout: 5 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	defer func() { _ = server.Close(); <-served }()
@@ -146,6 +161,7 @@ func (b *workflowBench) serve(ctx context.Context, engine *wf.Engine, measure fu
 	if err != nil {
 		return err
 	}
+	b.node = node
 	return whileRunning(ctx, node, func(ctx context.Context) error { return measure(ctx, b) })
 }
 
@@ -156,12 +172,26 @@ func (b *workflowBench) code(ctx context.Context, ev wf.Event[work], s *wf.Step)
 		}
 		b.signal(b.resumed, ev.InstanceID)
 	}
+	if at := ev.Payload.Wake; !at.IsZero() {
+		if err := s.SleepUntil(ctx, "nap", at); err != nil {
+			return 0, err
+		}
+		b.signal(b.resumed, ev.InstanceID)
+	}
 	for i := range ev.Payload.Steps {
 		if _, err := wf.Do(ctx, s, "step", func(context.Context) (int, error) { return i, nil }); err != nil {
 			return 0, err
 		}
 	}
 	return ev.Payload.Steps, nil
+}
+
+// newProxy hands requests to another process, on connections that last.
+func newProxy(to *url.URL, connections int) http.Handler {
+	return &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Transport: &http.Transport{MaxIdleConnsPerHost: connections},
+	}
 }
 
 // observe tells when an instance's run has answered.
@@ -252,11 +282,13 @@ func (b *workflowBench) bare(ctx context.Context, steps int) error {
 
 func (b *workflowBench) bareCommit(ctx context.Context, id string, i int) error {
 	now := time.Now()
-	step := map[string]any{
+	instance := surreal.NewRecordID("_00_wf_instance", id)
+	row := map[string]any{
+		"id": surreal.NewRecordID("_00_wf_step", []any{id, 0, "do", "step", i + 1}), "instance": instance, "finished_at": now,
 		"seq": i + 1, "kind": "do", "name": "step", "occurrence": i + 1, "status": "complete",
 		"attempts": []any{map[string]any{"started_at": now, "ended_at": now}}, "output": i, "started_at": now,
 		"config": map[string]any{"timeout": 600000, "retries": map[string]any{"limit": 5, "delay": 10000, "backoff": "exponential"}},
 	}
-	op := map[string]any{"id": id, "fence": 1, "ttl": surreal.Duration(15 * time.Second), "event": surreal.None, "step": step}
-	return b.callBare(ctx, "commit_step($op)", map[string]any{"op": op})
+	op := map[string]any{"instance": instance, "fence": 1, "ttl": surreal.Duration(15 * time.Second), "name": "step"}
+	return b.callBare(ctx, "commit_steps([$op], [$row])", map[string]any{"op": op, "row": row})
 }

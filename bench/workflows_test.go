@@ -29,6 +29,14 @@ func TestWorkflowsAreMeasuredAndNothingIsLeft(t *testing.T) {
 			t.Errorf("%s is %v", name, figure)
 		}
 	}
+	// Job: created, claimed, settled. Instance: created, acquired, three steps, finished. Three steps.
+	if n := instances.Counted.RowWrites; n < 10 || n > 13 {
+		t.Errorf("%v row writes, want about 12", n)
+	}
+	// Created, claimed, acquired, three steps, finished, settled (the last one's perhaps later).
+	if n := instances.Counted.TransactionsAlone; n < 7.5 {
+		t.Errorf("%v transactions alone, want about 8", n)
+	}
 	var out bytes.Buffer
 	if err := steps.Write(&out); err != nil {
 		t.Fatal(err)

@@ -155,7 +155,7 @@ func spawnNode(tb testing.TB, name string, db surreal.Config, b config.Backend, 
 	tb.Helper()
 	settings := nodeSettings{
 		Endpoint: db.Endpoint, Namespace: db.Namespace, Database: db.Database, Username: db.Username, Password: db.Password,
-		Name: name, BaseURL: b.BaseURL.String(), Concurrency: b.Concurrency, Timeout: b.Timeout,
+		Name: name, BaseURL: b.BaseURL.String(), Concurrency: b.Concurrency, Timeout: b.Timeout, PartitionBy: b.PartitionBy,
 	}
 	for _, alter := range change {
 		alter(&settings)

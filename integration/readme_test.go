@@ -120,7 +120,7 @@ func newProject(tb testing.TB) *project {
 	}
 	p.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "SPKY_") && !strings.HasPrefix(v, "SPKY_CACHE_DIR=")
-	}), "SPKY_SSP_LISTEN_ADDR="+freeAddress(tb))
+	}), "SPKY_SSP_LISTEN_ADDR="+freeAddress(tb), "SPKY_ADMIN_PORT=0")
 	return p
 }
 

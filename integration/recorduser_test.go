@@ -221,7 +221,12 @@ func TestRecordUserChangesNothing(t *testing.T) {
 	} {
 		ann.denied("CREATE job SET path = '/task', "+set, nil)
 	}
+	for _, id := range []string{"string::repeat('z', 301)", "[string::repeat('z', 301)]", "{ z: string::repeat('z', 301) }"} {
+		ann.denied("CREATE type::record('job', "+id+") SET path = '/task', assigned_to = $auth", nil)
+	}
+	ann.denied("CREATE job SET path = '/' + string::repeat('z', 8192), assigned_to = $auth", nil)
 	for _, call := range []string{
+		"fn::spky::job::succeed([{ id: $id, epoch: 1, result: 1 }])",
 		"fn::spky::job::settle([{ id: $id, epoch: 1, status: 'failed', retries: 9, wait: 0s, result: 1, error: NONE }])",
 		"fn::spky::job::reap([$id], 'cancelled')", "fn::spky::job::cancel($id, 'cancelled')", "fn::spky::job::retry($id)",
 		"fn::spky::node::beat({ node: 'evil', host: '', pid: 1, version: '', listen: NONE, draining: false, backends: [] })",

@@ -61,6 +61,8 @@ type nodeSettings struct {
 	Name, BaseURL  string
 	Concurrency    int
 	Timeout, Grace time.Duration
+
+	PartitionBy string
 }
 
 // playNode says its address, then "ready" once the node works.
@@ -76,7 +78,7 @@ func playNode(ctx context.Context) error {
 	node, err := ssp.New(ssp.Config{
 		DB: surreal.Config{Endpoint: s.Endpoint, Namespace: s.Namespace, Database: s.Database, Username: s.Username, Password: s.Password},
 		Backends: []config.Backend{{
-			Name: "api", BaseURL: base, Table: "job", Concurrency: s.Concurrency, RetryOn: config.RetryAll, Timeout: s.Timeout,
+			Name: "api", BaseURL: base, Table: "job", Concurrency: s.Concurrency, RetryOn: config.RetryAll, Timeout: s.Timeout, PartitionBy: s.PartitionBy,
 		}},
 		ID: s.Name, Version: s.Name, Jitter: -1, ShutdownGrace: s.Grace,
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),

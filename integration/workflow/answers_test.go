@@ -84,11 +84,11 @@ func isStepError(err error) bool {
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec("DEFINE TABLE counter", nil)
+	r.Exec("DEFINE TABLE counter", nil)
 	var stolen []string
 	for n := 1; ; n++ {
 		var calls atomic.Int64
-		db := &thief{Querier: r.db.Retrying()}
+		db := &thief{Querier: r.DB.Retrying()}
 		engine := r.newEngine(wf.Config{DB: db})
 		flow := wf.Register(engine, "ROBUST", robust(&calls))
 		i, err := flow.Create(t.Context(), 0)
@@ -106,7 +106,7 @@ func TestLostAnswers(t *testing.T) {
 		if calls.Load() != 5 {
 			t.Errorf("%s: %d calls of functions", what, calls.Load())
 		}
-		r.consistent(i.ID())
+		r.Consistent(i.ID())
 		if db.stolen == "" {
 			break
 		}
@@ -124,10 +124,10 @@ func TestLostAnswers(t *testing.T) {
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec("DEFINE TABLE counter", nil)
+	r.Exec("DEFINE TABLE counter", nil)
 	for _, kind := range []string{"acquire", "begin_step", "commit_steps", "BEGIN", "suspend", "finish"} {
 		var calls atomic.Int64
-		db := &outage{Querier: r.db.Retrying(), kind: kind, left: 3}
+		db := &outage{Querier: r.DB.Retrying(), kind: kind, left: 3}
 		engine := r.newEngine(wf.Config{DB: db})
 		flow := wf.Register(engine, "ROBUST", robust(&calls))
 		i, err := flow.Create(t.Context(), 0)

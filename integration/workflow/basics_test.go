@@ -105,13 +105,13 @@ func TestQueryIsOneTransactionWithItsStep(t *testing.T) {
 			return n, nil
 		})
 	})
-	check(t, surreal.Exec(t.Context(), r.db, "DEFINE TABLE counter; CREATE counter:one SET n = 1", nil))
+	check(t, surreal.Exec(t.Context(), r.DB, "DEFINE TABLE counter; CREATE counter:one SET n = 1", nil))
 	i, err := flow.Create(t.Context(), 0)
 	check(t, err)
 	report := r.untilStatus(i, wf.Complete)
 	var n int
 	check(t, report.Output(&n))
-	stored, err := surreal.First[[]int](t.Context(), r.db, "SELECT VALUE n FROM counter:one", nil)
+	stored, err := surreal.First[[]int](t.Context(), r.DB, "SELECT VALUE n FROM counter:one", nil)
 	check(t, err)
 	if n != 6 || len(stored) != 1 || stored[0] != 6 || runs.Load() < 2 {
 		t.Errorf("result %d, stored %v, runs %d", n, stored, runs.Load())

@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+
+	"sp00ky.cloud/spky/integration/internal/durable"
 )
 
 // A child is a backend in a process of its own.
@@ -46,17 +48,17 @@ func (l *logbook) String() string {
 func (r *rig) spawn(die bool) *child {
 	r.t.Helper()
 	settings := childSettings{
-		Endpoint: r.world.target.Endpoint, Namespace: r.world.target.Namespace, Database: r.world.target.Database,
-		Username: r.world.target.Username, Password: r.world.target.Password, Table: r.table, Die: die,
+		Endpoint: r.Target.Endpoint, Namespace: r.Target.Namespace, Database: r.Target.Database,
+		Username: r.Target.Username, Password: r.Target.Password, Table: r.Table, Die: die,
 	}
 	c := &child{rig: r, lines: make(chan string, 16), ended: make(chan struct{}), log: &logbook{}}
 	c.cmd = exec.Command(os.Args[0])
-	c.cmd.Env = append(os.Environ(), roleVariable+"="+roleBackend, settingsVariable+"="+string(must(json.Marshal(settings))))
+	c.cmd.Env = append(os.Environ(), roleVariable+"="+roleBackend, settingsVariable+"="+string(durable.Must(json.Marshal(settings))))
 	c.cmd.Stderr = c.log
 	// A group of its own: should this process end while the child is frozen, the system hangs it up.
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdout := must(c.cmd.StdoutPipe())
-	c.stdin = must(c.cmd.StdinPipe())
+	stdout := durable.Must(c.cmd.StdoutPipe())
+	c.stdin = durable.Must(c.cmd.StdinPipe())
 	check(r.t, c.cmd.Start())
 	go func() {
 		defer close(c.ended)
@@ -89,7 +91,7 @@ func (c *child) end() {
 // word is the next that the child says.
 func (c *child) word() (word string) {
 	c.rig.t.Helper()
-	c.rig.poll("the child speaks", func() (bool, any) {
+	c.rig.Poll("the child speaks", func() (bool, any) {
 		select {
 		case word = <-c.lines:
 			return true, nil

@@ -24,7 +24,7 @@ func TestCreateIsAllOrNothing(t *testing.T) {
 		{"DEFINE EVENT stop ON _00_wf_instance WHEN $event = 'CREATE' THEN { THROW 'stopped' }", "REMOVE EVENT stop ON _00_wf_instance"},
 		{"DEFINE EVENT stop ON job WHEN $event = 'CREATE' THEN { THROW 'stopped' }", "REMOVE EVENT stop ON job"},
 	} {
-		r.exec(obstacle.put, nil)
+		r.Exec(obstacle.put, nil)
 		before := r.fingerprint()
 		if i, err := flow.Create(t.Context(), 0, wf.ID("one")); err == nil {
 			t.Errorf("%s: created %s", obstacle.put, i.ID())
@@ -35,13 +35,13 @@ func TestCreateIsAllOrNothing(t *testing.T) {
 		if r.fingerprint() != before {
 			t.Errorf("%s: something stayed: %v", obstacle.put, r.snapshot())
 		}
-		r.exec(obstacle.remove, nil)
+		r.Exec(obstacle.remove, nil)
 		i, err := flow.Create(t.Context(), 0, wf.ID("one"))
 		check(t, err)
 		if r.count("_00_wf_instance", "queued") != 1 || r.count("job", "pending") != 1 {
 			t.Errorf("without the obstacle: %v", r.snapshot())
 		}
-		r.exec("DELETE $id; DELETE job", map[string]any{"id": instanceKey(i.ID())})
+		r.Exec("DELETE $id; DELETE job", map[string]any{"id": instanceKey(i.ID())})
 	}
 }
 
@@ -87,7 +87,7 @@ func TestRestartForgets(t *testing.T) {
 	})
 	i, err := flow.Create(t.Context(), "params")
 	check(t, err)
-	fresh := r.instance(i.ID())
+	fresh := r.Instance(i.ID())
 	for _, typ := range []string{"go", "other"} {
 		check(t, i.SendEvent(t.Context(), typ, 1))
 	}
@@ -95,9 +95,9 @@ func TestRestartForgets(t *testing.T) {
 		t.Fatalf("%+v", row)
 	}
 	check(t, i.Restart(t.Context()))
-	now := r.instance(i.ID())
-	if len(r.steps(i.ID())) != 0 || len(r.events(i.ID())) != 0 {
-		t.Errorf("left are the steps %v and the events %v", r.steps(i.ID()), r.events(i.ID()))
+	now := r.Instance(i.ID())
+	if len(r.Steps(i.ID())) != 0 || len(r.Events(i.ID())) != 0 {
+		t.Errorf("left are the steps %v and the events %v", r.Steps(i.ID()), r.Events(i.ID()))
 	}
 	fresh.Job, fresh.UpdatedAt, fresh.Fence, fresh.Incarnation = now.Job, now.UpdatedAt, now.Fence, 1
 	if !reflect.DeepEqual(now, fresh) {
@@ -134,13 +134,13 @@ func TestRetryGoesOn(t *testing.T) {
 	}
 	mended = true
 	check(t, i.Retry(t.Context()))
-	if row := r.instance(i.ID()); row.Status != "queued" || row.Error != nil || row.FinishedAt != nil || row.StepsDone != 1 {
+	if row := r.Instance(i.ID()); row.Status != "queued" || row.Error != nil || row.FinishedAt != nil || row.StepsDone != 1 {
 		t.Errorf("after retry: %+v", row)
 	}
-	r.consistent(i.ID())
+	r.Consistent(i.ID())
 	row := r.finish(handler, "RETRY", i)
 	if row.Status != "complete" || fmt.Sprint(row.Output) != "3" || calls["good"] != 1 || calls["bad"] != 2 || row.Warning != nil {
 		t.Errorf("%s with %v after the calls %v, %v", row.Status, row.Output, calls, row.Warning)
 	}
-	r.consistent(i.ID())
+	r.Consistent(i.ID())
 }

@@ -17,24 +17,25 @@ import (
 // fencedCalls are all the protocol's functions that a run calls, with the text of each answer to a
 // run that has lost its instance: { ok: false }, or a THROW for the halves of a statement block.
 func fencedCalls() map[string]string {
-	const step = "{ seq: 9, kind: 'do', name: 'stale', occurrence: 1, status: 'complete', attempts: [], config: NONE, output: 'stale', error: NONE, retry_at: NONE, wake_at: NONE, started_at: time::now() }"
-	op := "{ id: $id, fence: $fence, ttl: 15s, event: 1, step: " + step + " }"
+	const row = "{ id: _00_wf_step:[$id, 0, 'do', 'stale', 1], instance: type::record('_00_wf_instance', $id), seq: 9, kind: 'do', name: 'stale', occurrence: 1, status: 'complete', attempts: [], output: 'stale', started_at: time::now(), finished_at: time::now() }"
+	const op = "{ instance: type::record('_00_wf_instance', $id), fence: $fence, ttl: 15s, name: 'stale' }"
+	const step = op + ", " + row
 	finish := "{ id: $id, fence: $fence, status: 'complete', output: 'stale', error: NONE, warning: NONE }"
 	suspend := "{ id: $id, fence: $fence, waiting_for: { kind: 'sleep', name: 'stale', types: [] }, wake_at: time::now() + 1h, events: [] }"
 	return map[string]string{
-		"put_step":      "fn::spky::wf::put_step(object::extend(" + op + ", { done: true }))",
-		"begin_step":    "fn::spky::wf::begin_step(" + op + ")",
-		"commit_step":   "fn::spky::wf::commit_step(" + op + ")",
-		"commit_steps":  "fn::spky::wf::commit_steps([" + op + "])[0]",
-		"fail_attempt":  "fn::spky::wf::fail_attempt(" + op + ")",
+		"begin_step":    "fn::spky::wf::begin_step(" + step + ")",
+		"commit_step":   "fn::spky::wf::commit_step(" + step + ", 1)",
+		"commit_steps":  "fn::spky::wf::commit_steps([" + op + "], [" + row + "])[0]",
+		"fail_attempt":  "fn::spky::wf::fail_attempt(" + step + ")",
+		"all":           "fn::spky::wf::all([], [], [" + op + "], [" + row + "], [" + finish + "]).commits[0]",
 		"renew":         "fn::spky::wf::renew($id, $fence, 15s)",
 		"suspend":       "fn::spky::wf::suspend(" + suspend + ")",
 		"hand_over":     "fn::spky::wf::hand_over($id, $fence)",
 		"finish":        "fn::spky::wf::finish(" + finish + ")",
 		"warn":          "fn::spky::wf::warn($id, $fence, { code: 'stale' }, false)",
 		"warn, stalled": "fn::spky::wf::warn($id, $fence, { code: 'stale' }, true)",
-		"hold":          "fn::spky::wf::hold(" + op + ")",
-		"commit_query":  "fn::spky::wf::commit_query(" + op + ", 'stale')",
+		"hold":          "fn::spky::wf::hold(" + step + ")",
+		"commit_query":  "fn::spky::wf::commit_query(" + step + ", 'stale')",
 	}
 }
 
@@ -58,13 +59,20 @@ func TestStaleFencesWriteNothing(t *testing.T) {
 	losses := map[string]func(i *wf.Instance, fence int){
 		"taken over": func(i *wf.Instance, _ int) { r.lapse(i.ID()); acquire(i.ID(), "other") },
 		"suspended": func(i *wf.Instance, fence int) {
-			r.exec("RETURN fn::spky::wf::hand_over($id, $fence)", map[string]any{"id": i.ID(), "fence": fence})
+			r.Exec("RETURN fn::spky::wf::hand_over($id, $fence)", map[string]any{"id": i.ID(), "fence": fence})
 		},
 		"finished": func(i *wf.Instance, fence int) {
-			r.exec("RETURN fn::spky::wf::finish({ id: $id, fence: $fence, status: 'complete', output: 1, error: NONE, warning: NONE })", map[string]any{"id": i.ID(), "fence": fence})
+			r.Exec("RETURN fn::spky::wf::finish({ id: $id, fence: $fence, status: 'complete', output: 1, error: NONE, warning: NONE })", map[string]any{"id": i.ID(), "fence": fence})
 		},
-		"terminated":               func(i *wf.Instance, _ int) { check(t, i.Terminate(t.Context())) },
-		"restarted":                func(i *wf.Instance, _ int) { check(t, i.Restart(t.Context())) },
+		"terminated": func(i *wf.Instance, _ int) { check(t, i.Terminate(t.Context())) },
+		"restarted":  func(i *wf.Instance, _ int) { check(t, i.Restart(t.Context())) },
+		"restarted from a step": func(i *wf.Instance, fence int) {
+			r.Exec(`RETURN fn::spky::wf::begin_step({ instance: $key, fence: $fence, ttl: 15s, name: 'a' }, {
+				id: type::record('_00_wf_step', [$id, 0, 'do', 'a', 1]), instance: $key, seq: 1, kind: 'do', name: 'a', occurrence: 1,
+				status: 'running', attempts: [], started_at: time::now()
+			})`, map[string]any{"id": i.ID(), "key": instanceKey(i.ID()), "fence": fence})
+			check(t, i.Restart(t.Context(), wf.From(wf.StepRef{Name: "a"})))
+		},
 		"restarted and taken over": func(i *wf.Instance, _ int) { check(t, i.Restart(t.Context())); acquire(i.ID(), "other") },
 		"paused":                   func(i *wf.Instance, _ int) { r.lapse(i.ID()); check(t, i.Pause(t.Context())) },
 		"paused, resumed, taken over": func(i *wf.Instance, _ int) {
@@ -82,7 +90,7 @@ func TestStaleFencesWriteNothing(t *testing.T) {
 		lose(i, fence)
 		for name, call := range fencedCalls() {
 			before := r.snapshot()
-			answer, err := surreal.First[map[string]any](t.Context(), r.db.Retrying(), "RETURN "+call, map[string]any{"id": i.ID(), "fence": fence})
+			answer, err := surreal.First[map[string]any](t.Context(), r.DB.Retrying(), "RETURN "+call, map[string]any{"id": i.ID(), "fence": fence})
 			if strings.HasPrefix(name, "hold") || name == "commit_query" {
 				if thrown, _ := surreal.IsThrown(err); !strings.Contains(thrown, "spky: fenced") {
 					t.Errorf("%s: %s gives %v (%v)", loss, name, answer, err)
@@ -145,7 +153,7 @@ func TestFrozenBeforeAWrite(t *testing.T) {
 		"suspend": {"suspend", func(ctx context.Context, s *wf.Step) (int, error) { return 1, s.Sleep(ctx, "s", 50*time.Millisecond) }},
 		"finish":  {"finish", func(context.Context, *wf.Step) (int, error) { return 1, nil }},
 		"errored": {"finish", func(context.Context, *wf.Step) (int, error) { return 0, fmt.Errorf("no") }},
-		"event": {"commit_steps", func(ctx context.Context, s *wf.Step) (int, error) {
+		"event": {"commit_step(", func(ctx context.Context, s *wf.Step) (int, error) {
 			got, err := wf.WaitForEvent[int](ctx, s, "w", "go")
 			return got.Payload, err
 		}},
@@ -162,8 +170,8 @@ func TestFrozenBeforeAWrite(t *testing.T) {
 
 func testFrozenBefore(t *testing.T, before string, code func(context.Context, *wf.Step) (int, error)) {
 	r := newDatabase(t)
-	r.exec("DEFINE TABLE counter", nil)
-	g := newGate(r.db.Retrying(), before)
+	r.Exec("DEFINE TABLE counter", nil)
+	g := newGate(r.DB.Retrying(), before)
 	frozen, other := r.newEngine(wf.Config{DB: g}), r.newEngine(wf.Config{})
 	flow := func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) { return code(ctx, s) }
 	wf.Register(frozen, "FROZEN", flow)
@@ -172,15 +180,19 @@ func testFrozenBefore(t *testing.T, before string, code func(context.Context, *w
 	check(t, i.SendEvent(t.Context(), "go", 7))
 	answers := make(chan reply, 1)
 	go func() { answers <- r.run(frozen.Handler(http.NotFoundHandler()), "FROZEN", i.ID()) }()
-	<-g.reached
+	select {
+	case <-g.reached:
+	case <-time.After(time.Minute):
+		t.Fatalf("no call of %s within a minute", before)
+	}
 	r.lapse(i.ID())
 	handler := other.Handler(http.NotFoundHandler())
-	r.poll("the other run finishes", func() (bool, any) {
+	r.Poll("the other run finishes", func() (bool, any) {
 		got := r.run(handler, "FROZEN", i.ID())
-		status := r.instance(i.ID()).Status
+		status := r.Instance(i.ID()).Status
 		return status == "complete" || status == "errored", got
 	})
-	r.consistent(i.ID())
+	r.Consistent(i.ID())
 	was := r.snapshot()
 	counted := read[[]int](r, "SELECT VALUE n FROM counter", nil)
 	close(g.open)
@@ -223,7 +235,7 @@ func TestManyRunsAtOneInstant(t *testing.T) {
 	if got := <-answers; got.State != "complete" {
 		t.Errorf("the run answers %+v", got)
 	}
-	if row := r.instance(i.ID()); calls.Load() != 1 || row.Runs != 1 || row.StepsDone != 1 {
+	if row := r.Instance(i.ID()); calls.Load() != 1 || row.Runs != 1 || row.StepsDone != 1 {
 		t.Errorf("%d calls; %+v", calls.Load(), row)
 	}
 }

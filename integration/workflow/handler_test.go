@@ -154,7 +154,7 @@ func authorised(req *http.Request) *http.Request {
 func TestHandlerWithoutSchema(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec("REMOVE FUNCTION fn::spky::wf::acquire", nil)
+	r.Exec("REMOVE FUNCTION fn::spky::wf::acquire_all", nil)
 	engine := r.newEngine(wf.Config{})
 	wf.Register(engine, "X", func(context.Context, wf.Event[int], *wf.Step) (int, error) { return 0, nil })
 	if got := r.serveRun(engine.Handler(http.NotFoundHandler()), runRequest(t, "", "X", "one", surreal.RecordID{})); got.Code != http.StatusInternalServerError || !strings.Contains(got.Text, "migrate") {
@@ -197,7 +197,7 @@ func TestTwoEngines(t *testing.T) {
 	}
 	first, second := wf.Register(one, "FIRST", code("one")), wf.Register(two, "SECOND", code("two"))
 	// The second wraps the first: one server for both.
-	r.startNode(r.serve(both(one, two)))
+	r.StartNode(r.Serve(both(one, two)))
 	for range 5 {
 		for flow, want := range map[*wf.Workflow[int]]string{first: "one", second: "two"} {
 			i, err := flow.Create(t.Context(), 0)
@@ -248,7 +248,7 @@ func TestCloseHandsOver(t *testing.T) {
 		calls  int
 	}{{1, "complete", 2}, {0, "errored", 1}} { // a step without retries must not run twice
 		attempts = nil
-		closing, err := wf.New(t.Context(), wf.Config{DB: r.db.Retrying(), OutboxTable: r.table, Logger: logger(t)})
+		closing, err := wf.New(t.Context(), wf.Config{DB: r.DB.Retrying(), OutboxTable: r.Table, Logger: logger(t)})
 		check(t, err)
 		flow := wf.Register(closing, "CLOSE", code)
 		i, err := flow.Create(t.Context(), c.limit)
@@ -257,7 +257,7 @@ func TestCloseHandsOver(t *testing.T) {
 		answers := make(chan reply, 1)
 		go func() { answers <- r.run(handler, "CLOSE", i.ID()) }()
 		<-held
-		r.poll("the step shows as running", func() (bool, any) { return r.steps(i.ID())["do long #1"].Status == "running", nil })
+		r.Poll("the step shows as running", func() (bool, any) { return r.Steps(i.ID())["do long #1"].Status == "running", nil })
 		closeEngine(t, closing)
 		if cause := <-held; cause == nil {
 			t.Error("the step's context had no cause")
@@ -265,7 +265,7 @@ func TestCloseHandsOver(t *testing.T) {
 		if got := <-answers; got.State != "shutdown" {
 			t.Errorf("the run answers %+v", got)
 		}
-		row, step := r.instance(i.ID()), r.steps(i.ID())["do long #1"]
+		row, step := r.Instance(i.ID()), r.Steps(i.ID())["do long #1"]
 		due := read[[]bool](r, "SELECT VALUE run_at <= time::now() FROM $id.job WHERE status = 'pending'", map[string]any{"id": instanceKey(i.ID())})
 		if row.Status != "queued" || row.LeaseToken != "" || len(due) != 1 || !due[0] || len(step.Attempts) != 1-c.limit || len(attempts) != 1 {
 			t.Errorf("limit %d: it leaves %+v with the jobs %v and the step %+v", c.limit, row, due, step)
@@ -277,8 +277,8 @@ func TestCloseHandsOver(t *testing.T) {
 		next := r.newEngine(wf.Config{})
 		wf.Register(next, "CLOSE", code)
 		row = r.finish(next.Handler(http.NotFoundHandler()), "CLOSE", i)
-		if row.Status != c.status || len(attempts) != c.calls || len(r.steps(i.ID())["do long #1"].Attempts) != 1 {
-			t.Errorf("limit %d: %s after the attempts %v: %+v", c.limit, row.Status, attempts, r.steps(i.ID()))
+		if row.Status != c.status || len(attempts) != c.calls || len(r.Steps(i.ID())["do long #1"].Attempts) != 1 {
+			t.Errorf("limit %d: %s after the attempts %v: %+v", c.limit, row.Status, attempts, r.Steps(i.ID()))
 		}
 	}
 }
@@ -287,8 +287,8 @@ func TestCloseHandsOver(t *testing.T) {
 func TestCloseGivesUp(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	g := newGate(r.db.Retrying(), "commit_steps")
-	engine, err := wf.New(t.Context(), wf.Config{DB: g, OutboxTable: r.table, Logger: logger(t)})
+	g := newGate(r.DB.Retrying(), "commit_steps")
+	engine, err := wf.New(t.Context(), wf.Config{DB: g, OutboxTable: r.Table, Logger: logger(t)})
 	check(t, err)
 	flow := wf.Register(engine, "STUCK", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
 		return wf.Do(ctx, s, "a", func(context.Context) (int, error) { return 1, nil })
@@ -335,7 +335,7 @@ func TestCallerGone(t *testing.T) {
 	handler := engine.Handler(http.NotFoundHandler())
 	ctx, hangUp := context.WithCancel(t.Context())
 	answers := make(chan reply, 1)
-	req := runRequest(t, "", "GONE", i.ID(), r.instance(i.ID()).Job).WithContext(ctx)
+	req := runRequest(t, "", "GONE", i.ID(), r.Instance(i.ID()).Job).WithContext(ctx)
 	go func() { answers <- r.serveRun(handler, req) }()
 	<-held
 	hangUp()
@@ -347,7 +347,7 @@ func TestCallerGone(t *testing.T) {
 	}
 	close(free)
 	report := r.untilStatus(i, wf.Complete)
-	if row := r.instance(i.ID()); row.Runs != 1 || report.StepsDone != 2 {
+	if row := r.Instance(i.ID()); row.Runs != 1 || report.StepsDone != 2 {
 		t.Errorf("it took %d runs and %d steps", row.Runs, report.StepsDone)
 	}
 }
@@ -424,7 +424,7 @@ func TestPanicsAndExits(t *testing.T) {
 			if row.Status != "errored" || row.Error.Name != name || how != "exit" && !strings.Contains(row.Stack, "handler_test.go") {
 				t.Errorf("%s in a %s: %s, %+v, %.100s", how, place, row.Status, row.Error, row.Stack)
 			}
-			if step := r.steps(i.ID())["do a #1"]; strings.Contains(place, "step") && len(step.Attempts) != 2 {
+			if step := r.Steps(i.ID())["do a #1"]; strings.Contains(place, "step") && len(step.Attempts) != 2 {
 				t.Errorf("%s in a %s: %d attempts", how, place, len(step.Attempts))
 			}
 		}

@@ -42,10 +42,10 @@ func (c *children) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 func TestKilledProcesses(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec("DEFINE TABLE call", nil)
+	r.Exec("DEFINE TABLE call", nil)
 	c := &children{rig: r, now: r.spawn(true)}
-	r.startNode(r.serve(c))
-	flow := wf.Register(r.newEngine(wf.Config{}), "CHILD", childWorkflow(r.db, nil, nil))
+	r.StartNode(r.Serve(c))
+	flow := wf.Register(r.newEngine(wf.Config{}), "CHILD", childWorkflow(r.DB, nil, nil))
 	i, err := flow.Create(t.Context(), childParams{})
 	check(t, err)
 	check(t, i.SendEvent(t.Context(), "more", 4))
@@ -56,7 +56,7 @@ func TestKilledProcesses(t *testing.T) {
 		t.Errorf("the output is %d after %d steps", sum, report.StepsDone)
 	}
 	r.calledOnce(i.ID(), 1, 2, 3, 4)
-	r.consistent(i.ID())
+	r.Consistent(i.ID())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.deaths != 6 {
@@ -85,26 +85,26 @@ func (r *rig) calledOnce(id string, numbers ...int) {
 func TestFrozenProcessWritesNothing(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec("DEFINE TABLE call", nil)
+	r.Exec("DEFINE TABLE call", nil)
 	frozen := r.spawn(false)
 	other := r.newEngine(wf.Config{})
 	free := make(chan string)
 	close(free)
-	flow := wf.Register(other, "CHILD", childWorkflow(r.db, func(string) {}, free))
+	flow := wf.Register(other, "CHILD", childWorkflow(r.DB, func(string) {}, free))
 	handler := other.Handler(http.NotFoundHandler())
 	i, err := flow.Create(t.Context(), childParams{Held: true})
 	check(t, err)
 	answers := make(chan reply, 1)
-	job := r.instance(i.ID()).Job
+	job := r.Instance(i.ID()).Job
 	go func() { answers <- r.ask(frozen.address, "CHILD", i.ID(), job) }()
 	if word := frozen.word(); word != "held" {
 		t.Fatalf("the child says %q", word)
 	}
 	frozen.signal(syscall.SIGSTOP)
 	r.lapse(i.ID())
-	r.poll("the other run waits", func() (bool, any) {
+	r.Poll("the other run waits", func() (bool, any) {
 		got := r.run(handler, "CHILD", i.ID())
-		return r.instance(i.ID()).WaitingFor["kind"] == "event", got
+		return r.Instance(i.ID()).WaitingFor["kind"] == "event", got
 	})
 	check(t, i.SendEvent(context.Background(), "other", 1))
 	was := r.snapshot()
@@ -115,8 +115,8 @@ func TestFrozenProcessWritesNothing(t *testing.T) {
 	}
 	r.unchanged("the frozen run", was)
 	check(t, i.SendEvent(context.Background(), "more", 4))
-	if got := r.ask(frozen.address, "CHILD", i.ID(), r.instance(i.ID()).Job); got.State != "complete" {
+	if got := r.ask(frozen.address, "CHILD", i.ID(), r.Instance(i.ID()).Job); got.State != "complete" {
 		t.Errorf("the next run in the process that was frozen answers %+v", got)
 	}
-	r.consistent(i.ID())
+	r.Consistent(i.ID())
 }

@@ -1,5 +1,7 @@
 //go:build unix
 
+// Package workflow_test holds durable workflows in Go against a real database and real nodes of the sync processor: the
+// conformance table of both SDKs, and what happens when whatever takes part in a run is killed, frozen or late.
 package workflow_test
 
 import (

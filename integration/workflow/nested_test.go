@@ -56,8 +56,8 @@ func TestStepsInsideSteps(t *testing.T) {
 		i, err := flow.Create(t.Context(), kind)
 		check(t, err)
 		row := r.finish(engine.Handler(http.NotFoundHandler()), "NESTED", i)
-		if row.Status != "complete" || row.StepsDone != 1 || len(r.steps(i.ID())) != 1 || row.Warning != nil {
-			t.Errorf("%s: %s with the steps %v", kind, row.Status, r.steps(i.ID()))
+		if row.Status != "complete" || row.StepsDone != 1 || len(r.Steps(i.ID())) != 1 || row.Warning != nil {
+			t.Errorf("%s: %s with the steps %v", kind, row.Status, r.Steps(i.ID()))
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestChangedCode(t *testing.T) {
 			t.Errorf("%s: %s with %v (%v)", c.name, row.Status, row.Output, row.Error)
 		}
 		judgeWarning(t, c.name, row.Warning, c.unreached, c.instead)
-		r.consistent(i.ID())
+		r.Consistent(i.ID())
 		report, err := i.Status(t.Context())
 		check(t, err)
 		judgeWarning(t, c.name+", in the report", report.Warning, c.unreached, c.instead)
@@ -118,9 +118,9 @@ func TestStoredConfigWins(t *testing.T) {
 	if got := r.run(changed.Handler(http.NotFoundHandler()), "CONFIG", i.ID()); got.State != "suspended" {
 		t.Errorf("before the hour is over: %+v", got)
 	}
-	r.exec("UPDATE _00_wf_step SET retry_at = time::now()", nil)
+	r.Exec("UPDATE _00_wf_step SET retry_at = time::now()", nil)
 	row := r.finish(changed.Handler(http.NotFoundHandler()), "CONFIG", i)
-	if step := r.steps(i.ID())["do a #1"]; row.Status != "errored" || len(step.Attempts) != 2 {
+	if step := r.Steps(i.ID())["do a #1"]; row.Status != "errored" || len(step.Attempts) != 2 {
 		t.Errorf("%s after %d attempts", row.Status, len(step.Attempts))
 	}
 }
@@ -142,7 +142,7 @@ func TestStrict(t *testing.T) {
 		i, err := flow.Create(t.Context(), 0)
 		check(t, err)
 		r.run(old.Handler(http.NotFoundHandler()), binding, i.ID())
-		r.poll("the sleep is over", func() (bool, any) {
+		r.Poll("the sleep is over", func() (bool, any) {
 			return read[bool](r, "RETURN (SELECT VALUE wake_at FROM ONLY $id) <= time::now()", map[string]any{"id": instanceKey(i.ID())}), nil
 		})
 		var stalls int
@@ -150,13 +150,13 @@ func TestStrict(t *testing.T) {
 			if got := r.run(changed.Handler(http.NotFoundHandler()), binding, i.ID()); got.State != "stalled" {
 				t.Errorf("%v: a run with other code is %+v", then, got)
 			}
-			row := r.instance(i.ID())
+			row := r.Instance(i.ID())
 			if row.Status != "queued" || row.StalledAt == nil || row.Stalls <= stalls || row.LeaseToken != "" {
 				t.Errorf("%v: the instance is %+v", then, row)
 			}
 			stalls = row.Stalls
 			judgeWarning(t, fmt.Sprint(then), row.Warning, passedBy(then), "")
-			if steps := r.steps(i.ID()); len(steps) > 3 {
+			if steps := r.Steps(i.ID()); len(steps) > 3 {
 				t.Errorf("%v: the steps are %v", then, steps)
 			}
 			due := read[[]time.Time](r, "SELECT VALUE run_at FROM $id.job WHERE status = 'pending'", map[string]any{"id": instanceKey(i.ID())})
@@ -165,10 +165,10 @@ func TestStrict(t *testing.T) {
 			}
 		}
 		row := r.finish(old.Handler(http.NotFoundHandler()), binding, i)
-		if row.Status != "complete" || row.Output != "a b c" || row.StalledAt != nil || row.Stalls != 0 {
+		if row.Status != "complete" || row.Output != "a b c" || row.StalledAt != nil || row.Stalls != 0 || row.Warning != nil {
 			t.Errorf("%v: after fitting code came back: %+v", then, row)
 		}
-		r.consistent(i.ID())
+		r.Consistent(i.ID())
 	}
 }
 
@@ -185,7 +185,7 @@ func passedBy(then []string) []string {
 func TestNoFalseWarnings(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.startNode(r.serve(r.world))
+	r.StartNode(r.Serve(r.world))
 	code := func(ctx context.Context, ev wf.Event[int], s *wf.Step) (int, error) {
 		var branches []*wf.Future[int]
 		for b := range 4 {
@@ -235,10 +235,10 @@ func TestNoFalseWarnings(t *testing.T) {
 	for _, i := range instances {
 		var out int
 		check(t, r.untilStatus(i, wf.Complete).Output(&out))
-		row := r.instance(i.ID())
+		row := r.Instance(i.ID())
 		if out != 112 || row.Warning != nil || row.StalledAt != nil {
 			t.Errorf("%d with %v", out, row.Warning)
 		}
-		r.consistent(i.ID())
+		r.Consistent(i.ID())
 	}
 }

@@ -42,15 +42,15 @@ func (r *rig) join(access, name string) *user {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	conn, err := surrealdb.FromEndpointURLString(ctx, r.world.target.Endpoint)
+	conn, err := surrealdb.FromEndpointURLString(ctx, r.Target.Endpoint)
 	check(r.t, err)
 	r.t.Cleanup(func() { check(r.t, conn.Close(context.Background())) })
-	check(r.t, conn.Use(ctx, r.world.target.Namespace, r.world.target.Database))
+	check(r.t, conn.Use(ctx, r.Target.Namespace, r.Target.Database))
 	u := &user{rig: r, name: name, db: conn}
 	if access == "" {
 		return u
 	}
-	_, err = conn.SignUp(ctx, object{"NS": r.world.target.Namespace, "DB": r.world.target.Database, "AC": access, "name": name})
+	_, err = conn.SignUp(ctx, object{"NS": r.Target.Namespace, "DB": r.Target.Database, "AC": access, "name": name})
 	check(r.t, err)
 	u.id, _ = u.query("RETURN $auth", nil).(models.RecordID)
 	return u
@@ -123,7 +123,7 @@ func TestOwnerSeesProgress(t *testing.T) {
 			return "published", err
 		})
 	})
-	r.exec(access, nil)
+	r.Exec(access, nil)
 	ann, bob := r.join("account", "ann"), r.join("account", "bob")
 	others := []*user{bob, r.join("shadows", "shadow"), r.join("", "guest")}
 	hers, hersteps := ann.listen("_00_wf_instance"), ann.listen("_00_wf_step")
@@ -229,9 +229,9 @@ func (r *rig) collect(c <-chan connection.Notification, last func(connection.Not
 func TestProtocolIsNotForUsers(t *testing.T) {
 	t.Parallel()
 	h := newHold(t)
-	h.exec(access, nil)
+	h.Exec(access, nil)
 	// Even where users may write jobs of their own.
-	h.exec("DEFINE TABLE OVERWRITE job SCHEMAFULL PERMISSIONS FOR select, create FULL, FOR update, delete NONE", nil)
+	h.Exec("DEFINE TABLE OVERWRITE job SCHEMAFULL PERMISSIONS FOR select, create FULL, FOR update, delete NONE", nil)
 	ann := h.join("account", "ann")
 	users := []*user{ann, h.join("account", "bob"), h.join("shadows", "shadow"), h.join("", "guest")}
 	states := h.states()
@@ -250,12 +250,13 @@ func TestProtocolIsNotForUsers(t *testing.T) {
 	}
 	fences := map[string]int{}
 	for _, id := range ids {
-		fences[id] = h.instance(id).Fence
+		fences[id] = h.Instance(id).Fence
 	}
 	calls := fencedCalls()
 	for name, call := range map[string]string{
 		"acquire": "acquire($id, 'STATES', NONE, 'mine', 1h)", "acquire by job": "acquire($id, 'STATES', 'job:x', 'mine', 1h)",
 		"pause": "pause($id)", "resume": "resume($id)", "terminate": "terminate($id)", "restart": "restart($id)", "retry": "retry($id)",
+		"restart from a step": "restart($id, { name: 's' })", "keep": "keep($id, 0, 100, 1h)", "postpone": "postpone($id, 0, 1h)", "seq_of": "seq_of($id, 0, { name: 's' })",
 		"send_event": "send_event($id, 'go', 1)", "sweep": "sweep()", "rescue": "rescue(type::record('_00_wf_instance', $id))",
 		"create":       "create({ id: 'forged', binding: 'STATES', params: 1, owner: $auth, backend: NONE, job_table: 'job', version: NONE })",
 		"create_batch": "create_batch([{ id: 'forged', binding: 'STATES', params: 1, owner: $auth, backend: NONE, job_table: 'job', version: NONE }])",
@@ -297,15 +298,15 @@ func TestProtocolIsNotForUsers(t *testing.T) {
 func TestForgedJobs(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec(access, nil)
-	r.exec("DEFINE TABLE OVERWRITE job SCHEMAFULL PERMISSIONS FOR select, create FULL, FOR update, delete NONE", nil)
+	r.Exec(access, nil)
+	r.Exec("DEFINE TABLE OVERWRITE job SCHEMAFULL PERMISSIONS FOR select, create FULL, FOR update, delete NONE", nil)
 	requests := make(chan string, 100)
 	engine := r.newEngine(wf.Config{})
 	flow := wf.Register(engine, "SECRET", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
 		return 1, s.Sleep(ctx, "s", time.Hour)
 	})
 	handler := engine.Handler(http.NotFoundHandler())
-	r.startNode(r.serve(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	r.StartNode(r.Serve(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		requests <- req.URL.Path
 		handler.ServeHTTP(w, req)
 	})))
@@ -316,8 +317,8 @@ func TestForgedJobs(t *testing.T) {
 	if path := <-requests; path != "/__spky/workflow/SECRET" {
 		t.Fatalf("the first request is for %s", path)
 	}
-	r.poll("the first job is done", func() (bool, any) { return r.count("job", "success") == 1, nil })
-	was, forged := r.instance("known"), 0
+	r.Poll("the first job is done", func() (bool, any) { return r.count("job", "success") == 1, nil })
+	was, forged := r.Instance("known"), 0
 	for _, u := range []*user{ann, r.join("account", "bob"), r.join("", "guest")} {
 		for _, path := range []string{"/__spky/workflow/SECRET", "/__SPKY/workflow/SECRET", "/x/../__spky/workflow/SECRET", "/%5F_spky/workflow/SECRET", "/__spky/workflow/SECRET?x", "/__spky;x/workflow/SECRET"} {
 			for _, payload := range []any{object{"instance": "known"}, `{"instance":"known"}`, object{"instance": "unknown"}} {
@@ -329,8 +330,8 @@ func TestForgedJobs(t *testing.T) {
 			}
 		}
 	}
-	r.exec("CREATE job SET path = '/ordinary', payload = {}", nil)
-	r.poll("all forged jobs are over", func() (bool, any) {
+	r.Exec("CREATE job SET path = '/ordinary', payload = {}", nil)
+	r.Poll("all forged jobs are over", func() (bool, any) {
 		left := read[[]string](r, "SELECT VALUE path FROM job WHERE status = 'processing' OR (status = 'pending' AND run_at <= time::now() AND path != '/ordinary')", nil)
 		return len(left) == 0, left
 	})
@@ -346,7 +347,7 @@ func TestForgedJobs(t *testing.T) {
 	if path := <-requests; path != "/ordinary" {
 		t.Errorf("there was a request for %s", path)
 	}
-	if now := r.instance("known"); now.Runs != was.Runs || now.Fence != was.Fence || surreal.FormatID(now.Job) != surreal.FormatID(was.Job) {
+	if now := r.Instance("known"); now.Runs != was.Runs || now.Fence != was.Fence || surreal.FormatID(now.Job) != surreal.FormatID(was.Job) {
 		t.Errorf("the instance went from\n%+v to\n%+v", was, now)
 	}
 }
@@ -373,7 +374,7 @@ func TestGuestsOwnNothing(t *testing.T) {
 func TestStacksAreForOperators(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec(access, nil)
+	r.Exec(access, nil)
 	ann := r.join("account", "ann")
 	engine := r.newEngine(wf.Config{})
 	flow := wf.Register(engine, "PANIC", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
@@ -384,7 +385,7 @@ func TestStacksAreForOperators(t *testing.T) {
 	check(t, err)
 	hers, hersteps := ann.listen("_00_wf_instance"), ann.listen("_00_wf_step")
 	row := r.finish(engine.Handler(http.NotFoundHandler()), "PANIC", i)
-	step := r.steps(i.ID())["do boom #1"]
+	step := r.Steps(i.ID())["do boom #1"]
 	for e, stack := range map[*errorRow]string{row.Error: row.Stack, step.Error: step.Stack} {
 		if e == nil || e.Name != "PanicError" || !strings.Contains(stack, "owner_test.go") {
 			t.Errorf("the operator sees %+v from %s", e, stack)

@@ -21,7 +21,7 @@ func TestResumeMovesTimers(t *testing.T) {
 		check(t, err)
 		h.run(h.handler, "STATES", i.ID())
 		timer := func() time.Time {
-			s := h.steps(i.ID())[key]
+			s := h.Steps(i.ID())[key]
 			if s.RetryAt != nil {
 				return *s.RetryAt
 			}
@@ -29,7 +29,7 @@ func TestResumeMovesTimers(t *testing.T) {
 		}
 		before := timer()
 		check(t, i.Pause(t.Context()))
-		h.exec("UPDATE $id SET paused_at = paused_at - 10m", map[string]any{"id": instanceKey(i.ID())})
+		h.Exec("UPDATE $id SET paused_at = paused_at - 10m", map[string]any{"id": instanceKey(i.ID())})
 		check(t, i.Resume(t.Context()))
 		moved := timer().Sub(before)
 		if moved < 10*time.Minute || moved > 10*time.Minute+patience {
@@ -38,7 +38,7 @@ func TestResumeMovesTimers(t *testing.T) {
 		if got := h.run(h.handler, "STATES", i.ID()); got.State != "suspended" {
 			t.Errorf("%s: the run after resume is %+v", does, got)
 		}
-		after, job := h.instance(i.ID()), read[[]time.Time](h.rig, "SELECT VALUE run_at FROM $id.job", map[string]any{"id": instanceKey(i.ID())})
+		after, job := h.Instance(i.ID()), read[[]time.Time](h.rig, "SELECT VALUE run_at FROM $id.job", map[string]any{"id": instanceKey(i.ID())})
 		if after.WakeAt == nil || !after.WakeAt.Equal(timer()) || !timer().Equal(before.Add(moved)) || len(job) != 1 || !job[0].Equal(timer()) {
 			t.Errorf("%s: the instance wakes at %v by the job due at %v, want %s", does, after.WakeAt, job, timer())
 		}
@@ -60,7 +60,7 @@ func TestPauseBetweenAttempts(t *testing.T) {
 	})
 	i, err := flow.Create(t.Context(), 0)
 	check(t, err)
-	r.poll("the step has failed some times", func() (bool, any) { return calls.Load() > 2, calls.Load() })
+	r.Poll("the step has failed some times", func() (bool, any) { return calls.Load() > 2, calls.Load() })
 	check(t, i.Pause(t.Context()))
 	before := calls.Load()
 	r.untilStatus(i, wf.Paused)
@@ -68,11 +68,11 @@ func TestPauseBetweenAttempts(t *testing.T) {
 	if n > before+2 {
 		t.Errorf("%d attempts were made after the pause was asked for", n-before)
 	}
-	if step := r.steps(i.ID())["do flaky #1"]; step.Status != "retrying" || len(step.Attempts) != int(n) {
+	if step := r.Steps(i.ID())["do flaky #1"]; step.Status != "retrying" || len(step.Attempts) != int(n) {
 		t.Errorf("after %d calls the step is %s with %d attempts", n, step.Status, len(step.Attempts))
 	}
 	check(t, i.Resume(t.Context()))
-	r.poll("it goes on", func() (bool, any) { return calls.Load() > n, calls.Load() })
+	r.Poll("it goes on", func() (bool, any) { return calls.Load() > n, calls.Load() })
 	check(t, i.Terminate(t.Context()))
 }
 
@@ -82,7 +82,7 @@ func TestPauseTakenBack(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
 	held, free := make(chan struct{}), make(chan struct{})
-	g := newGate(r.db.Retrying(), "suspend")
+	g := newGate(r.DB.Retrying(), "suspend")
 	engine := r.newEngine(wf.Config{DB: g})
 	code := func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
 		nap := wf.Branch(ctx, s, func(ctx context.Context, s *wf.Step) (int, error) { return 0, s.Sleep(ctx, "long", time.Hour) })
@@ -103,8 +103,8 @@ func TestPauseTakenBack(t *testing.T) {
 	answers := make(chan reply, 1)
 	go func() { answers <- r.run(handler, "BACK", i.ID()) }()
 	<-held
-	r.poll("the branch sleeps", func() (bool, any) {
-		s := r.steps(i.ID())
+	r.Poll("the branch sleeps", func() (bool, any) {
+		s := r.Steps(i.ID())
 		return s["sleep long #1"].Status == "waiting" && s["do slow #1"].Status == "running", s
 	})
 	check(t, i.Pause(t.Context()))
@@ -113,11 +113,11 @@ func TestPauseTakenBack(t *testing.T) {
 	check(t, i.Resume(t.Context()))
 	close(g.open)
 	<-answers
-	if row := r.instance(i.ID()); row.Status != "queued" {
+	if row := r.Instance(i.ID()); row.Status != "queued" {
 		t.Errorf("the instance is %s, waiting for %v until %v", row.Status, row.WaitingFor, row.WakeAt)
 	}
-	if got := r.run(handler, "BACK", i.ID()); got.State != "suspended" || r.steps(i.ID())["do next #1"].Status != "complete" {
-		t.Errorf("the next run is %+v and leaves %+v", got, r.steps(i.ID()))
+	if got := r.run(handler, "BACK", i.ID()); got.State != "suspended" || r.Steps(i.ID())["do next #1"].Status != "complete" {
+		t.Errorf("the next run is %+v and leaves %+v", got, r.Steps(i.ID()))
 	}
 }
 
@@ -126,7 +126,7 @@ func TestPauseTakenBack(t *testing.T) {
 func TestPausedByADeadProcess(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.startNode(r.serve(r.world))
+	r.StartNode(r.Serve(r.world))
 	var later atomic.Int32
 	held := make(chan struct{}, 2)
 	code := func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
@@ -176,7 +176,7 @@ func TestTerminateReachesARunningStep(t *testing.T) {
 	i, err := flow.Create(t.Context(), 0)
 	check(t, err)
 	<-held
-	r.poll("the step shows as running; nothing is written from then on", func() (bool, any) { return r.steps(i.ID())["do long #1"].Status == "running", nil })
+	r.Poll("the step shows as running; nothing is written from then on", func() (bool, any) { return r.Steps(i.ID())["do long #1"].Status == "running", nil })
 	began := time.Now()
 	check(t, i.Terminate(t.Context()))
 	<-ended
@@ -184,5 +184,5 @@ func TestTerminateReachesARunningStep(t *testing.T) {
 		t.Errorf("it took %s, as long as a heartbeat", took)
 	}
 	r.untilStatus(i, wf.Terminated)
-	r.consistent(i.ID())
+	r.Consistent(i.ID())
 }

@@ -67,8 +67,8 @@ func (r *rig) newProcess(binding string, register func(*wf.Engine)) *process {
 // begin starts the next life.
 func (p *process) begin() {
 	t := p.rig.t
-	l := &life{process: p, db: p.rig.db.Retrying()}
-	engine, err := wf.New(context.Background(), wf.Config{DB: l, OutboxTable: p.rig.table, Logger: logger(t)})
+	l := &life{process: p, db: p.rig.DB.Retrying()}
+	engine, err := wf.New(context.Background(), wf.Config{DB: l, OutboxTable: p.rig.Table, Logger: logger(t)})
 	if err != nil {
 		t.Errorf("start process: %v", err)
 		return
@@ -131,7 +131,12 @@ func (l *life) Query(ctx context.Context, surql string, vars map[string]any) (su
 
 // afterCommit is the moment between two steps.
 func afterCommit(surql string) bool {
-	return strings.Contains(surql, "commit_steps") || strings.Contains(surql, "commit_query")
+	for _, function := range []string{"commit_step(", "commit_steps(", "commit_query(", "wf::all("} {
+		if strings.Contains(surql, function) {
+			return true
+		}
+	}
+	return false
 }
 
 // ServeHTTP hands a request to one of the processes of its binding, as a load balancer does.
@@ -175,7 +180,7 @@ func (r *rig) pass(header string) {
 		r.t.Errorf("the job's id is %q: %v", text, err)
 		return
 	}
-	vars, db := map[string]any{"job": id}, r.db.Retrying()
+	vars, db := map[string]any{"job": id}, r.DB.Retrying()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	err = surreal.Exec(ctx, db, "UPDATE _00_wf_instance SET lease_until = time::now() - 1s WHERE lease_token != NONE AND job = $job RETURN NONE", vars)
 	if err != nil && ctx.Err() == nil {

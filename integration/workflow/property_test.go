@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"sp00ky.cloud/spky/integration/internal/durable"
 	"sp00ky.cloud/spky/wf"
 )
 
@@ -137,12 +139,12 @@ var plans = rapid.Custom(func(t *rapid.T) plan {
 		c.Workflow = append(c.Workflow, op{Throw: &end})
 		c.Expect = expectation{Status: "errored", Error: &expectedError{Name: "Error", Message: &end}}
 	} else {
-		value, want := json.RawMessage(must(json.Marshal(append([]any{}, g.vars...)))), json.RawMessage(must(json.Marshal(append([]any{}, g.want...))))
+		value, want := json.RawMessage(durable.Must(json.Marshal(append([]any{}, g.vars...)))), json.RawMessage(durable.Must(json.Marshal(append([]any{}, g.want...))))
 		c.Workflow = append(c.Workflow, op{Return: &value})
 		c.Expect.Output = &want
 	}
 	p := plan{c: c, kills: rapid.SliceOfNDistinct(rapid.IntRange(1, 40), 2, 12, rapid.ID[int]).Draw(t, "kills")}
-	p.verbs = rapid.SliceOfN(rapid.SampledFrom([]string{"pause", "pause", "resume", "resume", "resume", "restart", "event"}), 0, 8).Draw(t, "verbs")
+	p.verbs = rapid.SliceOfN(rapid.SampledFrom([]string{"pause", "pause", "resume", "resume", "resume", "restart", "restart from a step", "event"}), 0, 8).Draw(t, "verbs")
 	p.pauses = rapid.SliceOfN(rapid.IntRange(0, 40), len(p.verbs), len(p.verbs)).Draw(t, "pauses")
 	return p
 })
@@ -216,25 +218,61 @@ func (d *director) meddle(p plan) {
 			allow(d.current.SendEvent(ctx, "unheard", n))
 		case "restart":
 			check(d.t, d.current.Restart(ctx))
-			for _, a := range p.c.Script {
-				allow(d.act(a))
-			}
+			d.sendAgain(p.c.Script)
+		case "restart from a step":
+			d.restartFromAny(p.pauses[n], p.c.Script)
 		}
 	}
-	d.poll("it is left to itself", func() (bool, any) {
+	d.Poll("it is left to itself", func() (bool, any) {
 		allow(d.current.Resume(ctx)) // a pause may still be coming about
-		row := d.instance(d.current.ID())
+		row := d.Instance(d.current.ID())
 		return row.PauseRequested == nil && row.Status != "paused", row
 	})
+}
+
+// restartFromAny restarts from one of the steps that there are, if any.
+func (d *director) restartFromAny(which int, script []action) {
+	d.t.Helper()
+	steps := d.Steps(d.current.ID())
+	if len(steps) == 0 {
+		return
+	}
+	keys := slices.Sorted(maps.Keys(steps))
+	step := steps[keys[which%len(keys)]]
+	check(d.t, d.current.Restart(d.t.Context(), wf.From(wf.StepRef{Name: step.Name, Count: step.Occurrence, Type: step.Kind})))
+	d.sendAgain(script)
+}
+
+// sendAgain sends the events of the script that a restart has dropped. Those that are left have been consumed, the first of
+// their types.
+func (d *director) sendAgain(script []action) {
+	d.t.Helper()
+	left := map[string]int{}
+	for _, e := range d.Events(d.current.ID()) {
+		if e.ConsumedBy != nil {
+			left[e.Type]++
+		}
+	}
+	for _, a := range script {
+		if a.Send != nil && left[*a.Send] > 0 {
+			left[*a.Send]--
+			continue
+		}
+		err := d.act(a)
+		var refused *wf.StateError
+		if err != nil && !errors.As(err, &refused) {
+			d.t.Errorf("sent again: %v", err)
+		}
+	}
 }
 
 // testRandom lets random workflows live on one database, with an eye on rows that must not change.
 func testRandom(t *testing.T, name string, live func(r *rig, p plan, binding string)) {
 	r := newDatabase(t)
-	url := r.serve(r.world)
-	r.startNode(url)
-	r.startNode(url)
-	r.exec(`DEFINE TABLE violation;
+	url := r.Serve(r.world)
+	r.StartNode(url)
+	r.StartNode(url)
+	r.Exec(`DEFINE TABLE violation;
 		DEFINE EVENT twice ON _00_wf_step WHEN $before.status IN ['complete', 'errored'] AND $event != 'DELETE' THEN {
 			CREATE violation SET step = <string>$after.id, was = $before.status, now = $after.status
 		};
@@ -252,7 +290,7 @@ func testRandom(t *testing.T, name string, live func(r *rig, p plan, binding str
 					t.Parallel()
 					live(r.on(t), p, fmt.Sprintf("%s_%d_%d", name, round, n))
 					if t.Failed() {
-						t.Logf("kills %v, verbs %v, pauses %v of %s", p.kills, p.verbs, p.pauses, must(json.Marshal(p.c.Workflow)))
+						t.Logf("kills %v, verbs %v, pauses %v of %s", p.kills, p.verbs, p.pauses, durable.Must(json.Marshal(p.c.Workflow)))
 					}
 				})
 			}

@@ -39,7 +39,7 @@ func oneQuery(r *rig, block string, vars map[string]any, opts ...wf.Option) (htt
 func TestQueryResults(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec("DEFINE TABLE thing; CREATE thing:⟨a b⟩ SET n = 1", nil)
+	r.Exec("DEFINE TABLE thing; CREATE thing:⟨a b⟩ SET n = 1", nil)
 	vars := map[string]any{"n": 2, "text": "a'; }) ; COMMIT; --", "list": []int{1, 2}}
 	for name, c := range map[string]struct {
 		block, want string
@@ -79,7 +79,7 @@ func TestQueryResults(t *testing.T) {
 func TestQueryFailures(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec("DEFINE TABLE thing; DEFINE TABLE full SCHEMAFULL; DEFINE FIELD n ON full TYPE int; CREATE thing:taken", nil)
+	r.Exec("DEFINE TABLE thing; DEFINE TABLE full SCHEMAFULL; DEFINE FIELD n ON full TYPE int; CREATE thing:taken", nil)
 	once := wf.Retry(1, 0, wf.Constant)
 	for name, c := range map[string]struct {
 		block    string
@@ -99,7 +99,7 @@ func TestQueryFailures(t *testing.T) {
 	} {
 		handler, i := oneQuery(r, c.block, nil, once)
 		row := r.finish(handler, "QUERY", i)
-		step := r.steps(i.ID())["do block #1"]
+		step := r.Steps(i.ID())["do block #1"]
 		if text := fmt.Sprint(row.Output); row.Status != "complete" || !strings.HasPrefix(text, "failed: ") || !strings.Contains(text, c.says) || len(step.Attempts) != c.attempts {
 			t.Errorf("%s: %s with %v after %d attempts", name, row.Status, row.Output, len(step.Attempts))
 		}
@@ -114,7 +114,7 @@ func TestQueryConflicts(t *testing.T) {
 	t.Parallel()
 	const n = 20
 	r := newDatabase(t)
-	r.exec("DEFINE TABLE counter; CREATE counter:one SET n = 0", nil)
+	r.Exec("DEFINE TABLE counter; CREATE counter:one SET n = 0", nil)
 	engine := r.newEngine(wf.Config{})
 	flow := wf.Register(engine, "COUNT", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
 		return wf.Query[int](ctx, s, "count", "LET $row = UPDATE ONLY counter:one SET n += 1; RETURN $row.n", nil)
@@ -172,13 +172,13 @@ func (l *late) Query(ctx context.Context, surql string, vars map[string]any) (su
 func TestLateQuery(t *testing.T) {
 	t.Parallel()
 	r := newDatabase(t)
-	r.exec("DEFINE TABLE counter", nil)
+	r.Exec("DEFINE TABLE counter", nil)
 	for _, c := range []struct {
 		before bool
 		limit  int
 		want   string
 	}{{false, 0, "1"}, {false, 1, "1"}, {true, 0, "timed out"}, {true, 1, "1"}} {
-		db := &late{Querier: r.db.Retrying(), before: c.before, release: make(chan struct{}), done: make(chan error, 1)}
+		db := &late{Querier: r.DB.Retrying(), before: c.before, release: make(chan struct{}), done: make(chan error, 1)}
 		engine := r.newEngine(wf.Config{DB: db})
 		flow := wf.Register(engine, "LATE", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (string, error) {
 			n, err := wf.Query[int](ctx, s, "block", "LET $row = UPSERT ONLY counter:[$id] SET n += 1; RETURN $row.n", map[string]any{"id": s.InstanceID()},
@@ -207,6 +207,6 @@ func TestLateQuery(t *testing.T) {
 		if times := len(counted); times != 1 && c.want == "1" || times != 0 && c.want != "1" || times == 1 && counted[0] != 1 {
 			t.Errorf("%+v: the block was made as %v", c, counted)
 		}
-		r.consistent(i.ID())
+		r.Consistent(i.ID())
 	}
 }

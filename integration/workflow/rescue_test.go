@@ -20,7 +20,7 @@ func often(c *ssp.Config) { c.SweepInterval = 50 * time.Millisecond }
 // age lets a minute pass for instances.
 func (r *rig) age(id string) {
 	r.t.Helper()
-	r.exec("UPDATE $id SET updated_at = updated_at - 1m, wake_at = IF wake_at = NONE { NONE } ELSE { wake_at - 1m } RETURN NONE", map[string]any{"id": instanceKey(id)})
+	r.Exec("UPDATE $id SET updated_at = updated_at - 1m, wake_at = IF wake_at = NONE { NONE } ELSE { wake_at - 1m } RETURN NONE", map[string]any{"id": instanceKey(id)})
 	r.lapse(id)
 }
 
@@ -36,7 +36,7 @@ func TestRescue(t *testing.T) {
 		"queued":  func(*hold, *wf.Instance) {},
 		"waiting": func(h *hold, i *wf.Instance) { h.run(h.handler, "STATES", i.ID()) },
 		"running": func(h *hold, i *wf.Instance) { // by a process that died
-			h.exec("RETURN fn::spky::wf::acquire($id, 'STATES', NONE, 'dead', 15s)", map[string]any{"id": i.ID()})
+			h.Exec("RETURN fn::spky::wf::acquire($id, 'STATES', NONE, 'dead', 15s)", map[string]any{"id": i.ID()})
 		},
 	}
 	h := newHold(t)
@@ -45,26 +45,26 @@ func TestRescue(t *testing.T) {
 			i, err := h.flow.Create(t.Context(), statesParams{"sleep"})
 			check(t, err)
 			reach(h, i)
-			row := h.instance(i.ID())
-			h.exec(spoil, map[string]any{"job": row.Job})
+			row := h.Instance(i.ID())
+			h.Exec(spoil, map[string]any{"job": row.Job})
 			if state == "waiting" { // until its time has come nothing is missing
-				h.exec("RETURN fn::spky::wf::sweep()", nil)
-				if now := h.instance(i.ID()); surreal.FormatID(now.Job) != surreal.FormatID(row.Job) || now.StalledAt != nil {
+				h.Exec("RETURN fn::spky::wf::sweep()", nil)
+				if now := h.Instance(i.ID()); surreal.FormatID(now.Job) != surreal.FormatID(row.Job) || now.StalledAt != nil {
 					t.Errorf("%s, %s: rescued before it was due: %+v", state, what, now)
 				}
-				h.exec("UPDATE $id SET wake_at = wake_at - 1h", map[string]any{"id": instanceKey(i.ID())})
+				h.Exec("UPDATE $id SET wake_at = wake_at - 1h", map[string]any{"id": instanceKey(i.ID())})
 			}
 			h.age(i.ID())
 			var sweeps sync.WaitGroup
 			for range 4 { // by several nodes at once
 				sweeps.Go(func() {
-					if err := surreal.Exec(context.WithoutCancel(t.Context()), h.db.Retrying(), "RETURN fn::spky::wf::sweep()", nil); err != nil {
+					if err := surreal.Exec(context.WithoutCancel(t.Context()), h.DB.Retrying(), "RETURN fn::spky::wf::sweep()", nil); err != nil {
 						t.Errorf("sweep: %v", err)
 					}
 				})
 			}
 			sweeps.Wait()
-			now := h.instance(i.ID())
+			now := h.Instance(i.ID())
 			if now.StalledAt == nil || now.Stalls != 1 || now.LeaseToken != "" {
 				t.Errorf("%s, %s: after the sweep the instance is %+v", state, what, now)
 			}
@@ -78,7 +78,7 @@ func TestRescue(t *testing.T) {
 			if got := h.run(h.handler, "STATES", i.ID()); got.State != "suspended" && got.State != "complete" {
 				t.Errorf("%s, %s: the run after the rescue is %+v", state, what, got)
 			}
-			if now := h.instance(i.ID()); now.StalledAt != nil {
+			if now := h.Instance(i.ID()); now.StalledAt != nil {
 				t.Errorf("%s, %s: it runs and is still marked as stalled", state, what)
 			}
 		}
@@ -95,16 +95,16 @@ func TestRescueLeavesTheRestAlone(t *testing.T) {
 		i, err := h.flow.Create(t.Context(), statesParams{does})
 		check(t, err)
 		states[state](i)
-		h.exec("UPDATE $id SET updated_at = updated_at - 1h", map[string]any{"id": instanceKey(i.ID())})
-		was := h.instance(i.ID())
+		h.Exec("UPDATE $id SET updated_at = updated_at - 1h", map[string]any{"id": instanceKey(i.ID())})
+		was := h.Instance(i.ID())
 		found := read[[]string](h.rig, "RETURN fn::spky::wf::sweep()", nil)
-		now := h.instance(i.ID())
+		now := h.Instance(i.ID())
 		if len(found) > 0 || surreal.FormatID(now.Job) != surreal.FormatID(was.Job) || now.Status != was.Status || now.Stalls != 0 {
 			t.Errorf("%s: the sweep found %v and left %+v", state, found, now)
 		}
 		if state == "running" {
 			// Not even when its job is gone: whoever holds it goes on.
-			h.exec("DELETE $job", map[string]any{"job": was.Job})
+			h.Exec("DELETE $job", map[string]any{"job": was.Job})
 			if found := read[any](h.rig, "RETURN [fn::spky::wf::rescue($id), fn::spky::wf::sweep()]", map[string]any{"id": instanceKey(i.ID())}); fmt.Sprint(found) != "[<nil> []]" {
 				t.Errorf("an instance that is held was rescued: %v", found)
 			}
@@ -129,7 +129,7 @@ func TestEventWithoutAJob(t *testing.T) {
 		i, err := flow.Create(t.Context(), 0)
 		check(t, err)
 		r.untilStatus(i, wf.Waiting)
-		r.exec(spoil, map[string]any{"job": r.instance(i.ID()).Job})
+		r.Exec(spoil, map[string]any{"job": r.Instance(i.ID()).Job})
 		check(t, i.SendEvent(t.Context(), "go", 7))
 		r.untilStatus(i, wf.Complete)
 	}
@@ -149,7 +149,7 @@ func TestCreateWithoutNode(t *testing.T) {
 	check(t, i.SendEvent(t.Context(), "go", 2))
 	check(t, i.Pause(t.Context()))
 	check(t, i.Resume(t.Context()))
-	r.startNode(r.serve(engine.Handler(http.NotFoundHandler())))
+	r.StartNode(r.Serve(engine.Handler(http.NotFoundHandler())))
 	var out int
 	check(t, r.untilStatus(i, wf.Complete).Output(&out))
 	if out != 42 {
@@ -169,7 +169,7 @@ func TestBackendAway(t *testing.T) {
 	})
 	var back atomic.Bool
 	handler := engine.Handler(http.NotFoundHandler())
-	r.startNode(r.serve(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	r.StartNode(r.Serve(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if !back.Load() {
 			w.WriteHeader(http.StatusBadGateway)
 			return
@@ -178,14 +178,14 @@ func TestBackendAway(t *testing.T) {
 	})), often)
 	i, err := flow.Create(t.Context(), 0)
 	check(t, err)
-	first := r.instance(i.ID()).Job
-	r.poll("two jobs have run out of attempts", func() (bool, any) {
-		r.exec("UPDATE job SET run_at = time::now() WHERE status = 'pending' RETURN NONE", nil)
+	first := r.Instance(i.ID()).Job
+	r.Poll("two jobs have run out of attempts", func() (bool, any) {
+		r.Exec("UPDATE job SET run_at = time::now() WHERE status = 'pending' RETURN NONE", nil)
 		r.age(i.ID())
-		row := r.instance(i.ID())
+		row := r.Instance(i.ID())
 		return row.Stalls >= 2, row
 	})
-	row := r.instance(i.ID())
+	row := r.Instance(i.ID())
 	if row.StalledAt == nil || row.Runs != 0 {
 		t.Errorf("the instance is %+v", row)
 	}
@@ -197,9 +197,9 @@ func TestBackendAway(t *testing.T) {
 		t.Errorf("the first job is %+v", old)
 	}
 	back.Store(true)
-	r.exec("UPDATE job SET run_at = time::now() WHERE status = 'pending' RETURN NONE", nil)
+	r.Exec("UPDATE job SET run_at = time::now() WHERE status = 'pending' RETURN NONE", nil)
 	report := r.untilStatus(i, wf.Complete)
-	if row := r.instance(i.ID()); report.StepsDone != 1 || row.StalledAt != nil {
+	if row := r.Instance(i.ID()); report.StepsDone != 1 || row.StalledAt != nil {
 		t.Errorf("the instance ends as %+v", row)
 	}
 }
@@ -214,10 +214,10 @@ func TestBackendRefusesConnections(t *testing.T) {
 		return wf.Do(ctx, s, "a", func(context.Context) (int, error) { return 1, nil })
 	})
 	address := newAddress(t)
-	r.startNode("http://"+address, often)
+	r.StartNode("http://"+address, often)
 	i, err := flow.Create(t.Context(), 0)
 	check(t, err)
-	r.poll("the job was tried in vain", func() (bool, any) {
+	r.Poll("the job was tried in vain", func() (bool, any) {
 		epochs := read[[]int](r, "SELECT VALUE lease_epoch ?? 0 FROM job", nil)
 		return len(epochs) == 1 && epochs[0] >= 3, epochs
 	})

@@ -10,13 +10,14 @@ import (
 	"reflect"
 	"testing"
 
+	"sp00ky.cloud/spky/integration/internal/durable"
 	"sp00ky.cloud/spky/surreal"
 )
 
 // A reply is the answer to a request for a run.
 type reply struct {
-	Code  int
-	Retry string
+	Code  int    `json:"-"`
+	Retry string `json:"-"`
 	State string `json:"state"`
 	Error string `json:"error"`
 	Text  string `json:"message"`
@@ -40,14 +41,14 @@ func (r *rig) ask(address, binding, id string, job surreal.RecordID) reply {
 // run requests a run from a handler in the way of a node, which claims the job and settles it.
 func (r *rig) run(handler http.Handler, binding, id string) reply {
 	r.t.Helper()
-	job := r.instance(id).Job
+	job := r.Instance(id).Job
 	vars := map[string]any{"job": job}
-	r.exec("UPDATE $job SET status = 'processing', run_at = NONE WHERE status = 'pending' RETURN NONE", vars)
+	r.Exec("UPDATE $job SET status = 'processing', run_at = NONE WHERE status = 'pending' RETURN NONE", vars)
 	got := r.serveRun(handler, runRequest(r.t, "", binding, id, job))
 	if got.Code == http.StatusOK {
-		r.exec("UPDATE $job SET status = 'success' WHERE status = 'processing' RETURN NONE", vars)
+		r.Exec("UPDATE $job SET status = 'success' WHERE status = 'processing' RETURN NONE", vars)
 	} else {
-		r.exec("UPDATE $job SET status = 'pending', run_at = time::now() WHERE status = 'processing' RETURN NONE", vars)
+		r.Exec("UPDATE $job SET status = 'pending', run_at = time::now() WHERE status = 'processing' RETURN NONE", vars)
 	}
 	return got
 }
@@ -63,7 +64,7 @@ func (r *rig) serveRun(handler http.Handler, req *http.Request) reply {
 }
 
 func runRequest(t *testing.T, base, binding, id string, job surreal.RecordID) *http.Request {
-	body := bytes.NewReader(must(json.Marshal(map[string]string{"instance": id})))
+	body := bytes.NewReader(durable.Must(json.Marshal(map[string]string{"instance": id})))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/__spky/workflow/"+binding, body)
 	check(t, err)
 	req.Header.Set("Spky-Timeout-Ms", "60000")
@@ -79,7 +80,7 @@ type snapshot map[string]any
 func (r *rig) snapshot() snapshot {
 	r.t.Helper()
 	s := snapshot{}
-	for _, table := range []string{"_00_wf_instance", "_00_wf_step", "_00_wf_event", r.table, "_00_signal"} {
+	for _, table := range []string{"_00_wf_instance", "_00_wf_step", "_00_wf_event", r.Table, "_00_signal"} {
 		s[table] = read[any](r, fmt.Sprintf("SELECT * FROM %s ORDER BY id", table), nil)
 	}
 	return s
@@ -89,7 +90,7 @@ func (r *rig) snapshot() snapshot {
 func (r *rig) fingerprint() string {
 	r.t.Helper()
 	return read[string](r, "RETURN crypto::sha256(<string>[(SELECT * FROM _00_wf_instance), (SELECT * FROM _00_wf_step), (SELECT * FROM _00_wf_event), (SELECT * FROM _00_signal), (SELECT * FROM type::table($jobs))])",
-		map[string]any{"jobs": r.table})
+		map[string]any{"jobs": r.Table})
 }
 
 // unchanged compares with an earlier snapshot.
@@ -106,5 +107,5 @@ func (r *rig) unchanged(what string, before snapshot) {
 // lapse lets the time pass that an instance's lease lasts.
 func (r *rig) lapse(id string) {
 	r.t.Helper()
-	r.exec("UPDATE $id SET lease_until = time::now() - 1s WHERE lease_token != NONE RETURN NONE", map[string]any{"id": instanceKey(id)})
+	r.Exec("UPDATE $id SET lease_until = time::now() - 1s WHERE lease_token != NONE RETURN NONE", map[string]any{"id": instanceKey(id)})
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 
+	"sp00ky.cloud/spky/integration/internal/durable"
 	"sp00ky.cloud/spky/wf"
 )
 
@@ -40,7 +41,7 @@ func (d *director) play(script []action) {
 // refusal is the kind of an operation's error.
 func refusal(err error) string {
 	var state *wf.StateError
-	kinds := map[string]error{"exists": wf.ErrExists, "notFound": wf.ErrNotFound, "name": wf.ErrName, "config": wf.ErrConfig, "tooLarge": wf.ErrTooLarge, "notJSON": wf.ErrNotJSON}
+	kinds := map[string]error{"exists": wf.ErrExists, "notFound": wf.ErrNotFound, "stepNotFound": wf.ErrStepNotFound, "name": wf.ErrName, "config": wf.ErrConfig, "tooLarge": wf.ErrTooLarge, "notJSON": wf.ErrNotJSON}
 	switch {
 	case err == nil:
 		return ""
@@ -90,8 +91,8 @@ func (d *director) act(a action) error {
 		return d.current.Resume(ctx)
 	case a.Terminate:
 		return d.current.Terminate(ctx)
-	case a.Restart:
-		return d.current.Restart(ctx)
+	case a.Restart != nil:
+		return d.restart(*a.Restart)
 	case a.Kill:
 		d.process.kill()
 	case a.Release != "":
@@ -100,6 +101,14 @@ func (d *director) act(a action) error {
 		return fmt.Errorf("unknown action %+v", a)
 	}
 	return nil
+}
+
+func (d *director) restart(r durable.Restart) error {
+	var opts []wf.RestartOption
+	if r.From != nil {
+		opts = append(opts, wf.From(wf.StepRef(*r.From)))
+	}
+	return d.current.Restart(d.t.Context(), opts...)
 }
 
 func (d *director) create(c creation) error {
@@ -141,8 +150,8 @@ func (d *director) await(a awaited) {
 		check(d.t, err)
 		d.current = i
 	}
-	d.poll(fmt.Sprintf("%+v", a), func() (bool, any) {
-		row, steps := d.instance(d.current.ID()), d.steps(d.current.ID())
+	d.Poll(fmt.Sprintf("%+v", a), func() (bool, any) {
+		row, steps := d.Instance(d.current.ID()), d.Steps(d.current.ID())
 		ok := true
 		if a.Step == "" && a.Status != "" {
 			ok = row.Status == a.Status

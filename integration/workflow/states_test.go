@@ -98,9 +98,9 @@ func (h *hold) states() map[string]func(i *wf.Instance) {
 		"paused":     func(i *wf.Instance) { check(h.t, i.Pause(ctx)) },
 		"terminated": func(i *wf.Instance) { check(h.t, i.Terminate(ctx)) },
 		"stalled": func(i *wf.Instance) {
-			h.exec("DELETE $job", map[string]any{"job": h.instance(i.ID()).Job})
-			h.exec("UPDATE $id SET updated_at = time::now() - 1m", map[string]any{"id": instanceKey(i.ID())})
-			h.exec("RETURN fn::spky::wf::sweep()", nil)
+			h.Exec("DELETE $job", map[string]any{"job": h.Instance(i.ID()).Job})
+			h.Exec("UPDATE $id SET updated_at = time::now() - 1m", map[string]any{"id": instanceKey(i.ID())})
+			h.Exec("RETURN fn::spky::wf::sweep()", nil)
 		},
 	}
 }
@@ -133,13 +133,13 @@ func TestVerbsInEveryState(t *testing.T) {
 			i, err := h.flow.Create(t.Context(), statesParams{c.does})
 			check(t, err)
 			states[c.state](i)
-			was := h.instance(i.ID())
+			was := h.Instance(i.ID())
 			h.judge(c.state, v, i, was, c.after[n])
 			if c.does == "hold" { // let the run go on, to its end or to its discovery that it is lost
 				h.free <- struct{}{}
 				h.runs.Wait()
-				h.consistent(i.ID())
-				h.fits(c.state+", "+v.name+", and the run's end", h.instance(i.ID()))
+				h.Consistent(i.ID())
+				h.fits(c.state+", "+v.name+", and the run's end", h.Instance(i.ID()))
 			}
 			select {
 			case <-h.free: // the run was lost
@@ -152,7 +152,7 @@ func TestVerbsInEveryState(t *testing.T) {
 func (h *hold) judge(state string, v verb, i *wf.Instance, was instanceRow, want wf.Status) {
 	h.t.Helper()
 	err := v.do(h.t.Context(), i)
-	now := h.instance(i.ID())
+	now := h.Instance(i.ID())
 	if want == "" {
 		var refused *wf.StateError
 		if !errors.As(err, &refused) || string(refused.Status) != was.Status || refused.Verb != v.name || !strings.Contains(err.Error(), was.Status) {
@@ -203,7 +203,7 @@ func TestVerbsOnNobody(t *testing.T) {
 	h := newHold(t)
 	i, err := h.flow.Create(t.Context(), statesParams{})
 	check(t, err)
-	h.exec("DELETE $id", map[string]any{"id": instanceKey(i.ID())})
+	h.Exec("DELETE $id", map[string]any{"id": instanceKey(i.ID())})
 	for _, v := range verbs() {
 		if err := v.do(t.Context(), i); !errors.Is(err, wf.ErrNotFound) {
 			t.Errorf("%s gives %v", v.name, err)

@@ -40,21 +40,21 @@ func TestManySleepers(t *testing.T) {
 	t.Parallel()
 	n := sleepers()
 	r := newDatabase(t)
-	db := &counting{Querier: r.db.Retrying()}
+	db := &counting{Querier: r.DB.Retrying()}
 	engine := r.newEngine(wf.Config{DB: db})
 	flow := wf.Register(engine, "SLEEP", func(ctx context.Context, _ wf.Event[int], s *wf.Step) (int, error) {
 		return 0, s.Sleep(ctx, "s", time.Hour)
 	})
-	r.startNode(r.serve(engine.Handler(http.NotFoundHandler())))
+	r.StartNode(r.Serve(engine.Handler(http.NotFoundHandler())))
 	before := heap()
 	for done := 0; done < n; done += 100 {
 		_, err := flow.CreateBatch(t.Context(), make([]wf.NewInstance[int], min(100, n-done)))
 		check(t, err)
 	}
-	r.poll("all sleep", func() (bool, any) {
+	r.Poll("all sleep", func() (bool, any) {
 		return r.count("_00_wf_instance", "waiting") == n, r.count("_00_wf_instance", "waiting")
 	})
-	r.poll("all first jobs are done", func() (bool, any) { return r.count("job", "success") == n, r.count("job", "success") })
+	r.Poll("all first jobs are done", func() (bool, any) { return r.count("job", "success") == n, r.count("job", "success") })
 	asleep := db.n.Load()
 	if jobs, leases := r.count("job", "pending"), read[int](r, "RETURN array::len(SELECT id FROM _00_wf_instance WHERE lease_token != NONE)", nil); jobs != n || leases != 0 {
 		t.Errorf("%d instances sleep with %d jobs and %d leases", n, jobs, leases)
@@ -67,7 +67,7 @@ func TestManySleepers(t *testing.T) {
 	all := read[[]surreal.RecordID](r, "SELECT VALUE id FROM _00_wf_step", nil)
 	wake := read[time.Time](r, "RETURN time::now()", nil).Add(time.Second + time.Duration(n)*8*time.Millisecond)
 	for slice := range slices.Chunk(all, 250) {
-		r.exec(`FOR $step IN $steps {
+		r.Exec(`FOR $step IN $steps {
 			LET $wake = $from + duration::from_millis(5 * array::find_index($steps, $step));
 			LET $instance = UPDATE ONLY (UPDATE ONLY $step SET wake_at = $wake).instance SET wake_at = $wake;
 			UPDATE ONLY $instance.job SET run_at = $wake RETURN NONE;
@@ -77,7 +77,7 @@ func TestManySleepers(t *testing.T) {
 	nearly := time.NewTimer(time.Until(wake))
 	defer nearly.Stop()
 	<-nearly.C
-	r.poll("none waits, is queued or runs", func() (bool, any) { // costs next to nothing, unlike counting
+	r.Poll("none waits, is queued or runs", func() (bool, any) { // costs next to nothing, unlike counting
 		left := read[[]surreal.RecordID](r, `RETURN array::flatten(['waiting', 'queued', 'running'].map(|$s| (SELECT VALUE id FROM _00_wf_instance WHERE status = $s LIMIT 1)))`, nil)
 		return len(left) == 0, left
 	})
@@ -115,27 +115,27 @@ func TestFortyDays(t *testing.T) {
 	}
 	p := r.newProcess("LONG", func(e *wf.Engine) { wf.Register(e, "LONG", code) })
 	flow := wf.Register(r.newEngine(wf.Config{}), "LONG", code)
-	url := r.serve(r.world)
-	stop := r.startNode(url)
+	url := r.Serve(r.world)
+	stop := r.StartNode(url)
 	i, err := flow.Create(t.Context(), 0)
 	check(t, err)
 	r.untilStatus(i, wf.Waiting)
-	r.poll("the first job is done", func() (bool, any) { return r.count("job", "success") == 1, nil })
-	row := r.instance(i.ID())
+	r.Poll("the first job is done", func() (bool, any) { return r.count("job", "success") == 1, nil })
+	row := r.Instance(i.ID())
 	due := read[[]time.Time](r, "SELECT VALUE run_at FROM job WHERE status = 'pending'", nil)
 	if len(due) != 1 || !due[0].Equal(*row.WakeAt) || row.WakeAt.Sub(row.CreatedAt) < 40*24*time.Hour {
 		t.Errorf("it wakes at %v, jobs are due at %v", row.WakeAt, due)
 	}
 	stop()
 	p.kill()
-	stop = r.startNode(url)
+	stop = r.StartNode(url)
 	stop()
 	// 40 days pass while nothing is up.
-	r.exec("UPDATE _00_wf_step SET wake_at = time::now() RETURN NONE; UPDATE _00_wf_instance SET wake_at = time::now() RETURN NONE; UPDATE job SET run_at = time::now() WHERE status = 'pending' RETURN NONE", nil)
-	r.startNode(url)
+	r.Exec("UPDATE _00_wf_step SET wake_at = time::now() RETURN NONE; UPDATE _00_wf_instance SET wake_at = time::now() RETURN NONE; UPDATE job SET run_at = time::now() WHERE status = 'pending' RETURN NONE", nil)
+	r.StartNode(url)
 	r.untilStatus(i, wf.Complete)
-	if jobs := read[[]string](r, "SELECT VALUE status FROM job", nil); len(jobs) != 2 || r.instance(i.ID()).Runs != 2 {
-		t.Errorf("it took the jobs %v and %d runs", jobs, r.instance(i.ID()).Runs)
+	if jobs := read[[]string](r, "SELECT VALUE status FROM job", nil); len(jobs) != 2 || r.Instance(i.ID()).Runs != 2 {
+		t.Errorf("it took the jobs %v and %d runs", jobs, r.Instance(i.ID()).Runs)
 	}
 }
 
@@ -159,8 +159,8 @@ func TestDeadlineWhileDown(t *testing.T) {
 		}
 		return "too late, then " + later.Payload, nil
 	})
-	url := r.serve(engine.Handler(http.NotFoundHandler()))
-	stop := r.startNode(url)
+	url := r.Serve(engine.Handler(http.NotFoundHandler()))
+	stop := r.StartNode(url)
 	create := func(flow *wf.Workflow[int]) *wf.Instance {
 		i, err := flow.Create(t.Context(), 0)
 		check(t, err)
@@ -173,7 +173,7 @@ func TestDeadlineWhileDown(t *testing.T) {
 	stop()
 	// The hour is nearly over. (The rows are named first: an UPDATE that moves rows on in the index that
 	// finds them finds them again, for ever.)
-	r.exec(`BEGIN;
+	r.Exec(`BEGIN;
 		LET $steps = SELECT VALUE id FROM _00_wf_step WHERE status = 'waiting';
 		LET $instances = SELECT VALUE id FROM _00_wf_instance WHERE status = 'waiting';
 		UPDATE $steps SET wake_at = time::now() + 1s RETURN NONE;
@@ -181,19 +181,19 @@ func TestDeadlineWhileDown(t *testing.T) {
 		UPDATE (SELECT VALUE job FROM $instances) SET run_at = time::now() + 1s RETURN NONE;
 		COMMIT;`, nil)
 	check(t, all[1].SendEvent(t.Context(), "go", "in time"))
-	r.poll("the deadlines have passed", func() (bool, any) {
+	r.Poll("the deadlines have passed", func() (bool, any) {
 		return read[bool](r, "RETURN array::len(SELECT id FROM _00_wf_step WHERE status = 'waiting' AND wake_at > time::now()) = 0", nil), nil
 	})
 	if err := all[2].SendEvent(t.Context(), "go", "late"); err != nil {
 		t.Fatal(err)
 	}
-	r.startNode(url)
+	r.StartNode(url)
 	for n, want := range []string{"awake", "in time", "too late, then late", "no event"} {
 		var out string
 		check(t, r.untilStatus(all[n], wf.Complete).Output(&out))
 		if out != want {
 			t.Errorf("instance %d comes to %q, want %q", n, out, want)
 		}
-		r.consistent(all[n].ID())
+		r.Consistent(all[n].ID())
 	}
 }

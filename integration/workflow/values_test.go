@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"sp00ky.cloud/spky/integration/internal/durable"
 	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
 )
@@ -24,12 +25,12 @@ const mebibyte = 1 << 20
 func (r *rig) finish(handler http.Handler, binding string, i *wf.Instance) instanceRow {
 	r.t.Helper()
 	var row instanceRow
-	r.poll("the instance ends", func() (bool, any) {
+	r.Poll("the instance ends", func() (bool, any) {
 		got := r.run(handler, binding, i.ID())
 		if got.Retry == "busy" {
 			r.t.Errorf("nobody runs it, and it is busy: %+v", got)
 		}
-		row = r.instance(i.ID())
+		row = r.Instance(i.ID())
 		return row.Status == "complete" || row.Status == "errored" || row.Status == "terminated", []any{got, row}
 	})
 	return row
@@ -48,8 +49,9 @@ func TestLimitOfParamsAndPayloads(t *testing.T) {
 	for name, full := range map[string]string{
 		"letters":             strings.Repeat("a", mebibyte-2),
 		"of up to four bytes": strings.Repeat("é🎉a\"", (mebibyte-2)/9) + "aa",
+		"of markup":           strings.Repeat("<&>\u2028\u2029", (mebibyte-2)/9) + "aa", // which Go escapes, and other languages do not
 	} {
-		if size := len(must(json.Marshal(full))); size != mebibyte {
+		if size := surreal.JSONSize(durable.Must(json.Marshal(full))); size != mebibyte {
 			t.Fatalf("%s: %d bytes", name, size)
 		}
 		i, err := flow.Create(t.Context(), full)
@@ -304,12 +306,12 @@ func TestErrorsOfAnyText(t *testing.T) {
 			i, err := flow.Create(t.Context(), [2]string{name, how})
 			check(t, err)
 			row := r.finish(engine.Handler(http.NotFoundHandler()), "TEXT", i)
-			step := r.steps(i.ID())["do text #1"]
+			step := r.Steps(i.ID())["do text #1"]
 			if row.Status != "errored" || step.Status != "errored" || len(step.Attempts) != 3 {
 				t.Errorf("%s, %s: %s; %d attempts, %s", name, how, row.Status, len(step.Attempts), step.Status)
 				continue
 			}
-			size := len(must(surreal.ToJSON(must(surreal.First[any](t.Context(), r.db, "SELECT * FROM _00_wf_step WHERE instance = $id", map[string]any{"id": instanceKey(i.ID())})))))
+			size := len(durable.Must(surreal.ToJSON(durable.Must(surreal.First[any](t.Context(), r.DB, "SELECT * FROM _00_wf_step WHERE instance = $id", map[string]any{"id": instanceKey(i.ID())})))))
 			if size > 1<<20 || len(row.Error.Message) > 1<<17 {
 				t.Errorf("%s, %s: the step's row takes %d bytes, the instance's error %d", name, how, size, len(row.Error.Message))
 			}
@@ -365,7 +367,7 @@ func TestManySteps(t *testing.T) {
 	t.Parallel()
 	const n = 2000
 	r := newDatabase(t)
-	db := &counting{Querier: r.db.Retrying()}
+	db := &counting{Querier: r.DB.Retrying()}
 	engine := r.newEngine(wf.Config{DB: db})
 	var calls int
 	flow := wf.Register(engine, "MANY", func(ctx context.Context, ev wf.Event[int], s *wf.Step) (int, error) {
@@ -391,7 +393,7 @@ func TestManySteps(t *testing.T) {
 	if got := r.run(handler, "MANY", i.ID()); got.State != "suspended" {
 		t.Fatalf("the first run ends as %+v", got)
 	}
-	r.exec(`BEGIN;
+	r.Exec(`BEGIN;
 		LET $first = SELECT * OMIT id FROM ONLY type::record('_00_wf_step', [$id, 0, 'do', 'step', 1]);
 		FOR $k IN 2..=$n {
 			CREATE ONLY type::record('_00_wf_step', [$id, 0, 'do', 'step', $k]) CONTENT object::extend($first, { occurrence: $k, seq: $k + 1 }) RETURN NONE;
@@ -406,6 +408,6 @@ func TestManySteps(t *testing.T) {
 	if asked = db.n.Load() - asked; asked > int64(3*(row.Runs-1)) { // acquire, commit of the sleep, finish
 		t.Errorf("replaying %d steps took %d requests in %d runs", n, asked, row.Runs-1)
 	}
-	r.consistent(i.ID())
+	r.Consistent(i.ID())
 	t.Logf("%d KiB of heap more than before", (heap()-before)/1024)
 }

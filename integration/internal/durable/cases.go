@@ -1,43 +1,59 @@
-package workflow_test
+package durable
 
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 )
 
-// tablePath is the table of cases that all SDKs run; its README describes the format.
-const tablePath = "../../conformance/workflows.json"
+// TablePath is the table of cases that all SDKs run; its README describes the format.
+const TablePath = "../../conformance/workflows.json"
 
-type table struct {
+// A Table is all that an SDK has to show.
+type Table struct {
 	Format    int            `json:"format"`
-	Cases     []conformance  `json:"cases"`
-	Durations []durationCase `json:"durations"`
+	Cases     []Case         `json:"cases"`
+	Durations []DurationCase `json:"durations"`
 }
 
-type durationCase struct {
+// A DurationCase is a text and what it is read as.
+type DurationCase struct {
 	Text    string `json:"text"`
 	MS      int64  `json:"ms"`
 	Refused bool   `json:"refused"`
 }
 
-// A conformance is one case: a workflow, what somebody outside does, and what must come of it.
-type conformance struct {
+// A Case is one of them: a workflow, what somebody outside does, and what must come of it.
+type Case struct {
 	ID        string      `json:"id"`
 	Title     string      `json:"title"`
 	Modes     []string    `json:"modes"`
 	Params    any         `json:"params"`
 	StepLimit int         `json:"stepLimit"`
-	Workflow  []op        `json:"workflow"`
-	Script    []action    `json:"script"`
-	Expect    expectation `json:"expect"`
+	Workflow  []Op        `json:"workflow"`
+	Script    []Action    `json:"script"`
+	Expect    Expectation `json:"expect"`
+	// Kill is what is done and must come of it instead where the process dies after each step that it has stored.
+	Kill *struct {
+		Script []Action    `json:"script"`
+		Expect Expectation `json:"expect"`
+	} `json:"kill"`
 }
 
-// An op is one statement of a workflow; the field that is set says which.
-type op struct {
+// In is the case as it is in a mode; false where it can't be run in that.
+func (c Case) In(mode string) (Case, bool) {
+	if mode == "kill" && c.Kill != nil {
+		c.Script, c.Expect = c.Kill.Script, c.Kill.Expect
+	}
+	return c, len(c.Modes) == 0 || slices.Contains(c.Modes, mode)
+}
+
+// An Op is one statement of a workflow; the field that is set says which.
+type Op struct {
 	Do         any        `json:"do"` // the name: a text or a value that gives one
-	Config     *opConfig  `json:"config"`
-	Calls      []behavior `json:"calls"`
+	Config     *OpConfig  `json:"config"`
+	Calls      []Behavior `json:"calls"`
 	Sleep      *string    `json:"sleep"`
 	For        any        `json:"for"`
 	SleepUntil *string    `json:"sleepUntil"`
@@ -47,8 +63,8 @@ type op struct {
 	Timeout    any        `json:"timeout"`
 	As         string     `json:"as"`
 	Caught     string     `json:"caught"`
-	All        []op       `json:"all"`
-	Branches   [][]op     `json:"branches"`
+	All        []Op       `json:"all"`
+	Branches   [][]Op     `json:"branches"`
 	Count      string     `json:"count"`
 	Throw      *string    `json:"throw"`
 	Rethrow    string     `json:"rethrow"`
@@ -56,8 +72,8 @@ type op struct {
 }
 
 // UnmarshalJSON tells a return of null from none.
-func (o *op) UnmarshalJSON(data []byte) error {
-	type plain op
+func (o *Op) UnmarshalJSON(data []byte) error {
+	type plain Op
 	if err := json.Unmarshal(data, (*plain)(o)); err != nil {
 		return err
 	}
@@ -71,7 +87,8 @@ func (o *op) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-type opConfig struct {
+// An OpConfig is a step's, as the SDK takes it.
+type OpConfig struct {
 	Retries *struct {
 		Limit   int    `json:"limit"`
 		Delay   any    `json:"delay"`
@@ -80,8 +97,8 @@ type opConfig struct {
 	Timeout any `json:"timeout"`
 }
 
-// A behavior is what a step's function does in one attempt.
-type behavior struct {
+// A Behavior is what a step's function does in one attempt.
+type Behavior struct {
 	After        int64           `json:"after"`
 	Deaf         int64           `json:"deaf"`
 	Latch        string          `json:"latch"`
@@ -91,13 +108,13 @@ type behavior struct {
 	Return       json.RawMessage `json:"return"`
 }
 
-// An action is what somebody outside does; the field that is set says what.
-type action struct {
-	Create      *creation        `json:"create"`
-	CreateBatch *[]creation      `json:"createBatch"`
+// An Action is what somebody outside does; the field that is set says what.
+type Action struct {
+	Create      *Creation        `json:"create"`
+	CreateBatch *[]Creation      `json:"createBatch"`
 	IDs         []string         `json:"ids"`
 	Get         *string          `json:"get"`
-	Await       *awaited         `json:"await"`
+	Await       *Awaited         `json:"await"`
 	Seen        map[string][]int `json:"seen"`
 	Send        *string          `json:"send"`
 	Payload     any              `json:"payload"`
@@ -105,18 +122,41 @@ type action struct {
 	Pause       bool             `json:"pause"`
 	Resume      bool             `json:"resume"`
 	Terminate   bool             `json:"terminate"`
-	Restart     bool             `json:"restart"`
+	Restart     *Restart         `json:"restart"`
 	Kill        bool             `json:"kill"`
 	Release     string           `json:"release"`
 	Refused     string           `json:"refused"`
 }
 
-type creation struct {
+// A Restart is from the beginning, or from a step.
+type Restart struct {
+	From *From `json:"from,omitempty"`
+}
+
+// UnmarshalJSON takes true for a restart from the beginning.
+func (r *Restart) UnmarshalJSON(data []byte) error {
+	if string(data) == "true" {
+		return nil
+	}
+	type plain Restart
+	return json.Unmarshal(data, (*plain)(r))
+}
+
+// A From is the step that a restart begins from.
+type From struct {
+	Name  string `json:"name"`
+	Count int    `json:"count,omitempty"`
+	Type  string `json:"type,omitempty"`
+}
+
+// A Creation is an instance to create.
+type Creation struct {
 	ID     any `json:"id"`
 	Params any `json:"params"`
 }
 
-type awaited struct {
+// An Awaited is what has to be seen before the script goes on.
+type Awaited struct {
 	ID     string            `json:"id"`
 	Status string            `json:"status"`
 	For    string            `json:"for"`
@@ -127,21 +167,22 @@ type awaited struct {
 	Ended  string            `json:"ended"`
 }
 
-type expectation struct {
+// An Expectation is what must come of a case.
+type Expectation struct {
 	Status        string                     `json:"status"`
 	Output        *json.RawMessage           `json:"output"`
-	Error         *expectedError             `json:"error"`
+	Error         *ExpectedError             `json:"error"`
 	AtLeastMS     int64                      `json:"atLeastMs"`
 	StepsDone     *int                       `json:"stepsDone"`
 	Seen          map[string][]int           `json:"seen"`
 	CountsAtLeast map[string]int             `json:"countsAtLeast"`
-	Steps         *map[string]expectedStep   `json:"steps"`
+	Steps         *map[string]ExpectedStep   `json:"steps"`
 	raw           map[string]json.RawMessage `json:"-"`
 }
 
 // UnmarshalJSON tells an output of null from none.
-func (e *expectation) UnmarshalJSON(data []byte) error {
-	type plain expectation
+func (e *Expectation) UnmarshalJSON(data []byte) error {
+	type plain Expectation
 	if err := json.Unmarshal(data, (*plain)(e)); err != nil {
 		return err
 	}
@@ -154,39 +195,43 @@ func (e *expectation) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// An expectedError is a message alone, or any of its fields.
-type expectedError struct {
+// An ExpectedError is a message alone, or any of its fields.
+type ExpectedError struct {
 	Name    string  `json:"name"`
 	Message *string `json:"message"`
 	Has     string  `json:"has"`
 }
 
-func (e *expectedError) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON takes a text for the message.
+func (e *ExpectedError) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
 		e.Message = &text
 		return nil
 	}
-	type plain expectedError
+	type plain ExpectedError
 	return json.Unmarshal(data, (*plain)(e))
 }
 
-type expectedStep struct {
+// An ExpectedStep is what must be in a step's row.
+type ExpectedStep struct {
 	Status        string           `json:"status"`
 	Output        *json.RawMessage `json:"output"`
-	Error         *expectedError   `json:"error"`
-	Attempts      []*expectedError `json:"attempts"`
+	Error         *ExpectedError   `json:"error"`
+	Attempts      []*ExpectedError `json:"attempts"`
+	Before        int              `json:"attemptsBefore"`
 	GapsAtLeastMS []int64          `json:"gapsAtLeastMs"`
 	Config        any              `json:"config"`
 	WaitMS        int64            `json:"waitMs"`
 }
 
-func loadTable(t *testing.T) table {
+// Load reads the table.
+func Load(t *testing.T) Table {
 	t.Helper()
-	data, err := os.ReadFile(tablePath)
-	check(t, err)
-	var all table
-	check(t, json.Unmarshal(data, &all))
+	data, err := os.ReadFile(TablePath)
+	Check(t, err)
+	var all Table
+	Check(t, json.Unmarshal(data, &all))
 	if all.Format != 1 || len(all.Cases) == 0 {
 		t.Fatalf("format %d with %d cases", all.Format, len(all.Cases))
 	}

@@ -28,8 +28,8 @@ COPY --from=build /out/spky /usr/local/bin/spky
 USER 65532:65532
 # Where sp00ky.yml is looked for.
 WORKDIR /project
-# Off loopback the runner listens only with SPKY_AUTH_SECRET set.
-ENV SPKY_SSP_LISTEN_ADDR=0.0.0.0:8667
+# Off loopback runner and admin API listen only with SPKY_AUTH_SECRET set.
+ENV SPKY_SSP_LISTEN_ADDR=0.0.0.0:8667 SPKY_ADMIN_HOST=0.0.0.0
 EXPOSE 8667 9668
 # Whether the process lives. Whether it can work, GET /ready says: do not restart it for that.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD wget -q -O /dev/null http://127.0.0.1:8667/health

@@ -4,13 +4,14 @@ GO       ?= go
 BIN      := $(CURDIR)/.bin
 LINTER_VERSION := v2.12.2
 LINTER   := $(BIN)/golangci-lint-$(LINTER_VERSION)
-# Options of `make bench`, for instance BENCH="--count 20000 --backlog 100000".
+VULNCHECK_VERSION := v1.9.0
+# Options of `make bench`, for instance BENCH="--save" or BENCH="--rows 1000000".
 BENCH    ?=
 # What `make test` tests.
 PKG      ?= ./...
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt bench dev ci
+.PHONY: help build test lint vuln fmt bench dev ci
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,23 +20,29 @@ build: ## build bin/spky
 	$(GO) build -o bin/spky ./cmd/spky
 
 test: ## run all tests, with the race detector, in random order
-	$(GO) test -race -shuffle=on $(PKG)
+	$(GO) test -race -shuffle=on -timeout 18m $(PKG)
 
+# The cache is the checkout's own: a shared one answers with the paths of other checkouts, whose
+# //nolint comments cannot be read once they are gone.
+lint: export GOLANGCI_LINT_CACHE = $(BIN)/lint-cache
 lint: $(LINTER) ## run the linters
 	$(LINTER) run
+
+vuln: ## look for known vulnerabilities, where their database can be reached
+	.ci/vuln $(VULNCHECK_VERSION) $(BIN)
 
 fmt: $(LINTER) ## format the Go code
 	$(LINTER) fmt
 
-bench: build ## measure jobs/s and latency on the configured database
-	bin/spky bench jobs $(BENCH)
+bench: build ## every figure in one table, beside the last one; --save makes it the last one
+	bin/spky bench all --devdb $(BENCH)
 
 dev: ## start database, runner and the example backend
 	$(GO) run ./cmd/spky dev
 
 ci: ## what has to pass before a change goes in
 	$(GO) mod verify
-	$(MAKE) lint build test
+	$(MAKE) lint vuln build test
 
 # The version is in the name, so that another one is installed when it changes.
 $(LINTER):

@@ -5,10 +5,15 @@ BIN      := $(CURDIR)/.bin
 LINTER_VERSION := v2.12.2
 LINTER   := $(BIN)/golangci-lint-$(LINTER_VERSION)
 VULNCHECK_VERSION := v1.9.0
+RERUNNER_VERSION := v1.13.0
+RERUNNER := $(BIN)/gotestsum-$(RERUNNER_VERSION)
 # Options of `make bench`, for instance BENCH="--save" or BENCH="--rows 1000000".
 BENCH    ?=
 # What `make test` tests.
 PKG      ?= ./...
+# AGAIN=1 runs a test that failed once more, for a machine that is nobody's own. A data race, more than three
+# failures and the end of a whole package get no second run, and what had one is named at the end.
+AGAIN    ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help build test lint vuln fmt bench dev ci
@@ -19,8 +24,16 @@ help: ## show this list
 build: ## build bin/spky
 	$(GO) build -o bin/spky ./cmd/spky
 
-test: ## run all tests, with the race detector, in random order
-	$(GO) test -race -shuffle=on -timeout 18m $(PKG)
+FLAGS = -race -shuffle=on -timeout 18m
+test: $(if $(AGAIN),$(RERUNNER)) ## run all tests, with the race detector, in random order
+ifdef AGAIN
+	rm -f $(BIN)/again
+	$(RERUNNER) --format pkgname --packages '$(PKG)' --rerun-fails=1 --rerun-fails-max-failures=3 \
+		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --rerun-fails-report $(BIN)/again -- $(FLAGS)
+	@if [ -s $(BIN)/again ]; then echo '!!! FAILED AT FIRST, WHICH IS A FAULT OF ITS OWN:'; cat $(BIN)/again; fi
+else
+	$(GO) test $(FLAGS) $(PKG)
+endif
 
 # The cache is the checkout's own: a shared one answers with the paths of other checkouts, whose
 # //nolint comments cannot be read once they are gone.
@@ -48,3 +61,7 @@ ci: ## what has to pass before a change goes in
 $(LINTER):
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINTER_VERSION)
 	mv $(BIN)/golangci-lint $@
+
+$(RERUNNER):
+	GOBIN=$(BIN) $(GO) install gotest.tools/gotestsum@$(RERUNNER_VERSION)
+	mv $(BIN)/gotestsum $@

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"strings"
@@ -27,6 +28,8 @@ type InstancesReport struct {
 	// Together is one instance's time while the others run, Alone without them.
 	Together Spread `json:"together_ms"`
 	Alone    Spread `json:"alone_ms"`
+	// AloneLegs are the parts of Alone.
+	AloneLegs []Leg `json:"alone_legs"`
 	// BareAlone is one of the bare loops without the others.
 	BareAlone Spread `json:"bare_alone_ms"`
 	// Counted is what one instance costs; the transactions are those of the engine in this process, and
@@ -66,15 +69,10 @@ func (b *workflowBench) instances(ctx context.Context, report *InstancesReport) 
 	}
 	report.BareAlone = spread(bare)
 	before := b.requests()
-	alone := make([]time.Duration, b.Samples)
-	for i := range alone {
-		took, err := b.once(ctx, work{Steps: b.Steps})
-		if err != nil {
-			return err
-		}
-		alone[i] = took
+	var err error
+	if report.Alone, report.AloneLegs, err = b.alone(ctx); err != nil {
+		return err
 	}
-	report.Alone = spread(alone)
 	report.Counted.TransactionsAlone = b.requestsEach(before, b.Samples)
 	b.say("together")
 	before = b.requests()
@@ -93,6 +91,37 @@ func (b *workflowBench) instances(ctx context.Context, report *InstancesReport) 
 		return err
 	}
 	return b.complete(ctx, b.Count+b.Samples+countedInstances)
+}
+
+// alone runs instances one after the other.
+func (b *workflowBench) alone(ctx context.Context) (Spread, []Leg, error) {
+	times := make([]time.Duration, b.Samples)
+	course := newCourse("created", "announced, claimed and sent", "acquired", "steps", "finished")
+	for i := range times {
+		took, err := b.oneAlone(ctx, course)
+		if err != nil {
+			return Spread{}, nil, err
+		}
+		times[i] = took
+	}
+	return spread(times), course.legs(), nil
+}
+
+func (b *workflowBench) oneAlone(ctx context.Context, c *course) (time.Duration, error) {
+	id := rand.Text()
+	at := func(which moment) <-chan time.Time { return b.moments.expect(id, which) }
+	stops := []stop{{"announced, claimed and sent", at(requested)}}
+	if b.Backend == nil { // of another process only its requests and answers are seen
+		stops = append(stops, stop{"acquired", at(began)}, stop{"steps", at(stepped)})
+	}
+	stops = append(stops, stop{"finished", at(ended)})
+	started := c.start()
+	if _, err := b.flow.Create(ctx, work{Steps: b.Steps}, wf.ID(id)); err != nil {
+		return 0, err
+	}
+	c.reached("created", time.Now())
+	err := c.follow(ctx, stops)
+	return c.last.Sub(started), err
 }
 
 // many makes do Count times, Concurrency at once.
@@ -124,105 +153,10 @@ throughput    %.0f instances/s, %.0f steps/s
 ceiling       %.0f instances/s, the same writes by bare calls; throughput is %.2f of it
 together      p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms
 alone         p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms; the same writes by bare calls p50 %.2f ms
+of that       %s ms
 counted       %.1f transactions each alone, %.1f together; %.1f row writes
 `, r.Count, r.Steps, r.Concurrency, r.PerSecond, r.StepsPerSecond, r.Ceiling, r.OfCeiling,
-		r.Together.P50, r.Together.P90, r.Together.P99, r.Together.Max, r.Alone.P50, r.Alone.P90, r.Alone.P99, r.Alone.Max, r.BareAlone.P50,
+		r.Together.P50, r.Together.P90, r.Together.P99, r.Together.Max, r.Alone.P50, r.Alone.P90, r.Alone.P99, r.Alone.Max, r.BareAlone.P50, legLine(r.AloneLegs),
 		r.Counted.TransactionsAlone, r.Counted.TransactionsTogether, r.Counted.RowWrites)
-	return err
-}
-
-// A StepsReport is what [Steps] measured, in milliseconds.
-type StepsReport struct {
-	Steps int `json:"steps"`
-	// Run is one instance with that many steps one after the other, Bare as many commits alone.
-	Run    float64 `json:"run_ms"`
-	Bare   float64 `json:"bare_ms"`
-	OfBare float64 `json:"of_bare"`
-	// Event is from just before an event is sent until the code after the wait runs.
-	Event Spread `json:"event_ms"`
-}
-
-// Steps measures one instance with many steps, and how fast an event wakes an instance.
-func Steps(ctx context.Context, o WorkflowOptions) (StepsReport, error) {
-	o, err := o.withDefaults(200)
-	if err != nil {
-		return StepsReport{}, err
-	}
-	report := StepsReport{Steps: o.Steps}
-	err = o.with(ctx, func(ctx context.Context, b *workflowBench) error { return b.steps(ctx, &report) })
-	return report, err
-}
-
-func (b *workflowBench) steps(ctx context.Context, report *StepsReport) error {
-	b.say("bare commits")
-	if err := b.bareTable(ctx); err != nil {
-		return err
-	}
-	if err := b.bare(ctx, 1); err != nil { // warm
-		return err
-	}
-	started := time.Now()
-	if err := b.bare(ctx, b.Steps); err != nil {
-		return err
-	}
-	report.Bare = float64(time.Since(started).Microseconds()) / 1000
-	b.say("steps")
-	if _, err := b.once(ctx, work{Steps: 1}); err != nil { // warm
-		return err
-	}
-	took, err := b.once(ctx, work{Steps: b.Steps})
-	if err != nil {
-		return err
-	}
-	report.Run = float64(took.Microseconds()) / 1000
-	report.OfBare = report.Run / report.Bare
-	b.say("events")
-	report.Event, err = b.events(ctx)
-	return err
-}
-
-func (b *workflowBench) events(ctx context.Context) (Spread, error) {
-	times := make([]time.Duration, b.Samples)
-	for i := range times {
-		took, err := b.oneEvent(ctx)
-		if err != nil {
-			return Spread{}, err
-		}
-		times[i] = took
-	}
-	return spread(times), nil
-}
-
-func (b *workflowBench) oneEvent(ctx context.Context) (time.Duration, error) {
-	instance, err := b.flow.Create(ctx, work{Event: true})
-	if err != nil {
-		return 0, err
-	}
-	for { // until it waits
-		report, err := instance.Status(ctx)
-		if err != nil {
-			return 0, err
-		}
-		if report.Status == wf.Waiting {
-			break
-		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
-			return 0, err
-		}
-	}
-	resumed := b.expect(b.resumed, instance.ID())
-	started := time.Now()
-	if err := instance.SendEvent(ctx, "go", nil); err != nil {
-		return 0, err
-	}
-	at, err := first(ctx, resumed, "the code after the wait")
-	return at.Sub(started), err
-}
-
-// Write prints the report for people.
-func (r StepsReport) Write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `steps         %d one after the other: %.0f ms; bare commits: %.0f ms; ratio %.2f
-event         p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms, sent to workflow goes on
-`, r.Steps, r.Run, r.Bare, r.OfBare, r.Event.P50, r.Event.P90, r.Event.P99, r.Event.Max)
 	return err
 }

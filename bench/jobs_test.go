@@ -31,6 +31,7 @@ func TestJobsMeasuresEverythingOnARealDatabase(t *testing.T) {
 			t.Errorf("%s is %v", name, figure)
 		}
 	}
+	wantLegs(t, report.Latency, report.LatencyLegs, "inserted", "announced, claimed and sent")
 	var out bytes.Buffer
 	if err := report.Write(&out); err != nil {
 		t.Fatal(err)

@@ -46,24 +46,27 @@ func (b *jobsBench) paced(ctx context.Context, n int, do func(context.Context) (
 
 // latency measures from just before the insert until the backend has the request.
 func (b *jobsBench) latency(ctx context.Context) (err error) {
-	b.report.Latency, err = b.paced(ctx, b.Samples, b.oneJob)
+	course := newCourse("inserted", "announced, claimed and sent")
+	b.report.Latency, err = b.paced(ctx, b.Samples, func(ctx context.Context) (time.Duration, error) { return b.oneJob(ctx, course) })
+	b.report.LatencyLegs = course.legs()
 	return err
 }
 
-func (b *jobsBench) oneJob(ctx context.Context) (time.Duration, error) {
+func (b *jobsBench) oneJob(ctx context.Context, c *course) (time.Duration, error) {
 	id := b.newID()
 	arrives := b.backend.await(url.PathEscape(surreal.FormatID(id)))
-	started := time.Now()
+	started := c.start()
 	if err := b.create(ctx, id); err != nil {
 		return 0, err
 	}
-	at, err := first(ctx, arrives, "the job's request")
-	return at.Sub(started), err
+	c.reached("inserted", time.Now())
+	err := c.follow(ctx, []stop{{"announced, claimed and sent", arrives}})
+	return c.last.Sub(started), err
 }
 
 func (b *jobsBench) warmUp(ctx context.Context) error {
 	for range 50 {
-		if _, err := b.oneJob(ctx); err != nil {
+		if _, err := b.oneJob(ctx, newCourse()); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,8 @@ type Report struct {
 	Rate float64 `json:"rate"`
 	// Latency is from just before the insert until the backend has the request.
 	Latency Spread `json:"latency_ms"`
+	// LatencyLegs are the parts of Latency.
+	LatencyLegs []Leg `json:"latency_legs"`
 	// Live is from just before an insert until a bare LIVE SELECT reports it.
 	Live   Spread  `json:"bare_live_ms"`
 	OfLive float64 `json:"of_bare_live"`
@@ -65,13 +67,14 @@ throughput    %.0f jobs/s, insert to success (inserts alone %.0f/s)
 ceiling       %.0f jobs/s, bare batched claim and complete; throughput is %.2f of it
 drain         %.0f jobs/s, a backlog of the same size
 latency       p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms, insert to request, %d jobs at %.0f/s
+of that       %s ms
 bare LIVE     p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms; latency p50 is %.2f of it
 idle          %.2f statements/s over %.0f s
 heap          %.1f MiB after the run
 `,
 		r.Count, r.Concurrency, r.Inserters, r.Batch, r.Backlog,
 		r.Throughput, r.Inserts, r.Ceiling, r.OfCeiling, r.DrainPerSecond,
-		r.Latency.P50, r.Latency.P90, r.Latency.P99, r.Latency.Max, r.Latency.N, r.Rate,
+		r.Latency.P50, r.Latency.P90, r.Latency.P99, r.Latency.Max, r.Latency.N, r.Rate, legLine(r.LatencyLegs),
 		r.Live.P50, r.Live.P90, r.Live.P99, r.Live.Max, r.OfLive,
 		r.IdleStatements, r.IdleSeconds, r.HeapMiB)
 	return err

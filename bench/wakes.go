@@ -57,7 +57,7 @@ func (b *workflowBench) oneWake(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	woke, err := first(ctx, b.expect(b.resumed, instance.ID()), "the code after the sleep")
+	woke, err := first(ctx, b.moments.expect(instance.ID(), resumed), "the code after the sleep")
 	return woke.Sub(at), err
 }
 

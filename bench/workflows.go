@@ -13,7 +13,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"sp00ky.cloud/spky/config"
@@ -82,9 +81,7 @@ type workflowBench struct {
 	flow   *wf.Workflow[work]
 	node   *ssp.Node
 
-	mu      sync.Mutex
-	ended   map[string]chan time.Time // by instance: when its last run answered
-	resumed map[string]chan time.Time // when the code after the wait ran
+	moments moments
 }
 
 // with runs measure with everything up.
@@ -95,7 +92,6 @@ func (o WorkflowOptions) with(ctx context.Context, measure func(context.Context,
 	}
 	b := &workflowBench{
 		WorkflowOptions: o, client: client, table: "spky_bench_" + strings.ToLower(rand.Text()[:8]),
-		ended: map[string]chan time.Time{}, resumed: map[string]chan time.Time{},
 	}
 	err = b.run(ctx, measure)
 	return errors.Join(err, hangUp())
@@ -166,23 +162,25 @@ func (b *workflowBench) serve(ctx context.Context, engine *wf.Engine, measure fu
 }
 
 func (b *workflowBench) code(ctx context.Context, ev wf.Event[work], s *wf.Step) (int, error) {
+	b.moments.happened(ev.InstanceID, began)
 	if ev.Payload.Event {
 		if _, err := wf.WaitForEvent[any](ctx, s, "go", "go"); err != nil {
 			return 0, err
 		}
-		b.signal(b.resumed, ev.InstanceID)
+		b.moments.happened(ev.InstanceID, resumed)
 	}
 	if at := ev.Payload.Wake; !at.IsZero() {
 		if err := s.SleepUntil(ctx, "nap", at); err != nil {
 			return 0, err
 		}
-		b.signal(b.resumed, ev.InstanceID)
+		b.moments.happened(ev.InstanceID, resumed)
 	}
 	for i := range ev.Payload.Steps {
 		if _, err := wf.Do(ctx, s, "step", func(context.Context) (int, error) { return i, nil }); err != nil {
 			return 0, err
 		}
 	}
+	b.moments.happened(ev.InstanceID, stepped)
 	return ev.Payload.Steps, nil
 }
 
@@ -194,7 +192,7 @@ func newProxy(to *url.URL, connections int) http.Handler {
 	}
 }
 
-// observe tells when an instance's run has answered.
+// observe tells when an instance's run is asked for and when it has answered.
 func (b *workflowBench) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, 1<<16))
@@ -203,40 +201,23 @@ func (b *workflowBench) observe(next http.Handler) http.Handler {
 			return
 		}
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		_, id, _ := strings.Cut(string(body), `"instance":"`)
+		id, _, _ = strings.Cut(id, `"`)
+		b.moments.happened(id, requested)
 		next.ServeHTTP(w, r)
-		if _, id, ok := strings.Cut(string(body), `"instance":"`); ok {
-			id, _, _ = strings.Cut(id, `"`)
-			b.signal(b.ended, id)
-		}
+		b.moments.happened(id, ended)
 	})
-}
-
-func (b *workflowBench) signal(who map[string]chan time.Time, id string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if waiter, ok := who[id]; ok {
-		waiter <- time.Now() // room for one
-		delete(who, id)
-	}
-}
-
-func (b *workflowBench) expect(who map[string]chan time.Time, id string) <-chan time.Time {
-	waiter := make(chan time.Time, 1)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	who[id] = waiter
-	return waiter
 }
 
 // once runs one instance and answers how long it took, from its creation to the end of its run.
 func (b *workflowBench) once(ctx context.Context, w work) (time.Duration, error) {
 	id := rand.Text()
-	ended := b.expect(b.ended, id)
+	end := b.moments.expect(id, ended)
 	started := time.Now()
 	if _, err := b.flow.Create(ctx, w, wf.ID(id)); err != nil {
 		return 0, err
 	}
-	at, err := first(ctx, ended, "the end of an instance")
+	at, err := first(ctx, end, "the end of an instance")
 	return at.Sub(started), err
 }
 

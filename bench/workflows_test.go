@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"sp00ky.cloud/spky/bench"
@@ -29,6 +30,8 @@ func TestWorkflowsAreMeasuredAndNothingIsLeft(t *testing.T) {
 			t.Errorf("%s is %v", name, figure)
 		}
 	}
+	wantLegs(t, steps.Event, steps.EventLegs, "sent", "announced, claimed and sent on", "acquired", "went on")
+	wantLegs(t, instances.Alone, instances.AloneLegs, "created", "announced, claimed and sent", "acquired", "steps", "finished")
 	// Job: created, claimed, settled. Instance: created, acquired, three steps, finished. Three steps.
 	if n := instances.Counted.RowWrites; n < 10 || n > 13 {
 		t.Errorf("%v row writes, want about 12", n)
@@ -63,5 +66,20 @@ func TestWorkflowsAreMeasuredAndNothingIsLeft(t *testing.T) {
 		if len(rows) > 0 {
 			t.Errorf("%d rows are left in %s", len(rows), table)
 		}
+	}
+}
+
+// wantLegs checks that the parts are there and that none of them is longer than the longest whole.
+func wantLegs(t *testing.T, whole bench.Spread, legs []bench.Leg, names ...string) {
+	t.Helper()
+	var got []string
+	for _, leg := range legs {
+		got = append(got, leg.Name)
+		if leg.Took.N != whole.N || leg.Took.Max > whole.Max {
+			t.Errorf("%s is %+v of %+v", leg.Name, leg.Took, whole)
+		}
+	}
+	if !slices.Equal(got, names) {
+		t.Errorf("the parts are %q, want %q", got, names)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // A heldGroup is a group whose calls are answered when the test says so.
@@ -65,6 +66,43 @@ func TestASecondGroupGoesBesideTheFirstWhereManyWait(t *testing.T) {
 		h.close()
 		if got := h.sent(); !slices.Equal(got, []int{1, groupMany, groupMany}) {
 			t.Errorf("groups of %v were sent", got)
+		}
+	})
+}
+
+// TestASlowGroupHoldsTheOthersUpForAWhile: others pass it then, until four are under way.
+func TestASlowGroupHoldsTheOthersUpForAWhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeldGroup()
+		var calls sync.WaitGroup
+		for i, step := range []struct {
+			calls int
+			wait  time.Duration
+			sent  []int
+		}{
+			{1, slowGroup - 1, []int{1}}, {2, 0, []int{1}}, {0, 1, []int{1, 2}}, {1, slowGroup, []int{1, 2, 1}}, {0, slowGroup, []int{1, 2, 1}},
+			{1, slowGroup, []int{1, 2, 1, 1}}, {groupMany, slowGroup, []int{1, 2, 1, 1}},
+		} {
+			for range step.calls {
+				calls.Go(func() {
+					if _, err := h.do(t.Context(), call{}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			synctest.Wait()
+			time.Sleep(step.wait) // of the bubble's clock
+			synctest.Wait()
+			if !slices.Equal(h.sent(), step.sent) {
+				t.Errorf("step %d: groups of %v are sent, want %v", i, h.sent(), step.sent)
+			}
+		}
+		close(h.wait)
+		calls.Wait()
+		h.close()
+		if h.slow != 0 {
+			t.Errorf("%d groups are still slow", h.slow)
 		}
 	})
 }

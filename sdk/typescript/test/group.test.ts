@@ -62,6 +62,50 @@ test("a second group goes beside the first where twenty wait", async () => {
 	assert.deepEqual(sent.map((one) => one.calls.length), [1, 20, 30]);
 });
 
+test("a group that is slow holds the others up for 100 ms, and four are under way at most", async (t) => {
+	t.mock.timers.enable({ apis: ["setTimeout"] });
+	const { group, sent } = held();
+	const all: Promise<number>[] = [];
+	const slow = async (ms: number, sizes: number[]) => {
+		await turn(); // what has been called is sent
+		t.mock.timers.tick(ms);
+		await turn();
+		assert.deepEqual(sent.map((one) => one.calls.length), sizes);
+	};
+	const call = (n: number) => all.push(...Array.from({ length: n }, () => group.do(7, 0)));
+	call(1);
+	await slow(99, [1]);
+	call(2);
+	await slow(0, [1]);
+	await slow(1, [1, 2]); // those that waited
+	call(1);
+	await slow(99, [1, 2]);
+	await slow(1, [1, 2, 1]);
+	await slow(100, [1, 2, 1]); // nothing waits
+	call(3);
+	await slow(0, [1, 2, 1, 3]); // all under way are slow
+	await slow(100, [1, 2, 1, 3]);
+	call(30);
+	await slow(100, [1, 2, 1, 3]); // four are
+	sent[0]!.answer();
+	await slow(0, [1, 2, 1, 3, 30]);
+	for (const one of sent) one.answer();
+	assert.deepEqual(new Set(await Promise.all(all)), new Set([70]));
+	await turn();
+	call(1);
+	await slow(0, [1, 2, 1, 3, 30, 1]);
+	call(1);
+	await slow(60, [1, 2, 1, 3, 30, 1]); // none is slow any more
+	sent[5]!.answer();
+	await slow(0, [1, 2, 1, 3, 30, 1, 1]);
+	call(1);
+	await slow(60, [1, 2, 1, 3, 30, 1, 1]); // nor becomes so once it has its answer
+	sent[6]!.answer();
+	await slow(0, [1, 2, 1, 3, 30, 1, 1, 1]);
+	sent[7]!.answer();
+	await Promise.all(all);
+});
+
 test("one that is refused takes no other down; a lost connection concerns all", async () => {
 	const group = new Group<number, number>(async (calls) => {
 		if (calls.includes(2)) throw new DatabaseError("no two");

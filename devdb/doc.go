@@ -48,6 +48,8 @@
 //   - It has one node and no background tasks: no changefeed garbage collection, no asynchronous events, no expiry of the
 //     LIVE queries of a node that was killed. Those are evaluated at each write to their table (about 0.1 ms) until the
 //     data directory is made anew; after a clean end there are none.
+//   - There is no --allow-guests. Authentication is always off in the embedded engine, so to it a session that has not signed
+//     in is root, not a guest, whatever its capabilities say.
 //   - It may do what a server may when nothing is said: functions yes; network access, scripting and experimental features
 //     no.
 //   - As with a server, whoever can reach it and knows the password is root, and a page of any origin that runs in a

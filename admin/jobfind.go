@@ -57,7 +57,7 @@ func (q jobQuery) cut(found []jobPlace) ([]jobPlace, string) {
 
 // exactly finds the jobs that the query names.
 func (j *Jobs) exactly(ctx context.Context, q jobQuery) ([]jobPlace, error) {
-	found, err := surreal.First[[]jobPlace](ctx, j.db, jobStatement("jobs_exact", "", ""), map[string]any{"ids": q.exact})
+	found, err := surreal.First[[]jobPlace](ctx, j.db, jobStatement("jobs_exact", "", ""), map[string]any{"ids": q.exact, "origin": q.Origin != ""})
 	if surreal.IsNotFound(err) {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func (j *Jobs) pending(ctx context.Context, q jobQuery) (all []jobPlace, few boo
 	if q.after.ID.ID != nil {
 		after = q.after.ID
 	}
-	lists, err := j.together(ctx, parts, map[string]any{"few": fewPending + 1, "late": int64(late), "after": after})
+	lists, err := j.together(ctx, parts, map[string]any{"few": fewPending + 1, "late": int64(late), "after": after, "origin": q.Origin != ""})
 	if err != nil {
 		return nil, false, err
 	}
@@ -173,7 +173,7 @@ func (q jobQuery) index() (newest, same, untimed, untimedAfter string) {
 // timed are the statements for jobs that have a time of creation.
 func (q jobQuery) timed(at jobPlace, size int) ([]string, map[string]any) {
 	newest, same, _, _ := q.index()
-	vars := map[string]any{"limit": size, "status": string(q.Status), "same": at.Newest, "after": at.ID}
+	vars := map[string]any{"limit": size, "status": string(q.Status), "same": at.Newest, "after": at.ID, "origin": q.Origin != ""}
 	var parts []string
 	for i, table := range q.tables {
 		n := strconv.Itoa(i)
@@ -196,7 +196,7 @@ func (q jobQuery) timed(at jobPlace, size int) ([]string, map[string]any) {
 // untimed are the statements for jobs that have none.
 func (q jobQuery) untimed(at jobPlace, size int) ([]string, map[string]any) {
 	_, _, untimed, after := q.index()
-	vars := map[string]any{"limit": size, "status": string(q.Status)}
+	vars := map[string]any{"limit": size, "status": string(q.Status), "origin": q.Origin != ""}
 	var parts []string
 	for _, table := range q.tables {
 		switch {
@@ -234,7 +234,7 @@ func (j *Jobs) summaries(ctx context.Context, found []jobPlace) ([]JobSummary, e
 	}
 	byID := map[string]JobSummary{}
 	for _, row := range answer.Rows {
-		s := j.summary(row, answer.Now)
+		s := j.summary(row, answer.origin(row), answer.Now)
 		byID[s.ID] = s
 	}
 	for _, p := range found {

@@ -9,10 +9,11 @@ import (
 	"sp00ky.cloud/spky/surreal"
 )
 
-// jobsAnswer is what the database says of jobs, and its clock.
+// jobsAnswer is what the database says of jobs, which of them run instances, and its clock.
 type jobsAnswer struct {
-	Now  time.Time    `json:"now"`
-	Rows []outbox.Row `json:"rows"`
+	Now     time.Time          `json:"now"`
+	Rows    []outbox.Row       `json:"rows"`
+	Durable []surreal.RecordID `json:"durable"`
 }
 
 // Get answers with one job; ErrNotFound where there is none. Of the id, see [Jobs.ID].
@@ -34,7 +35,7 @@ func (j *Jobs) read(ctx context.Context, id surreal.RecordID) (Job, error) {
 	case len(answer.Rows) == 0:
 		return Job{}, noJob(id)
 	}
-	return j.job(answer.Rows[0], answer.Now), nil
+	return j.job(answer.Rows[0], answer), nil
 }
 
 // readable answers with a job whose row cannot be read whole, without what keeps it from being read.
@@ -44,7 +45,7 @@ func (j *Jobs) readable(ctx context.Context, id surreal.RecordID, why error) (Jo
 		return Job{}, fmt.Errorf("get %s: %w", surreal.FormatID(id), why)
 	}
 	answer.Rows[0]["payload"] = fmt.Sprintf("[the database cannot send it: %v]", why)
-	return j.job(answer.Rows[0], answer.Now), nil
+	return j.job(answer.Rows[0], answer), nil
 }
 
 func noJob(id surreal.RecordID) error {

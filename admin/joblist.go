@@ -175,7 +175,8 @@ type jobPlace struct {
 	Status     any              `json:"status"`
 	Path       any              `json:"path"`
 	LeaseUntil any              `json:"lease_until"`
-	Unassigned bool             `json:"unassigned"`
+	// Durable is read only where the query asks where jobs come from.
+	Durable bool `json:"durable"`
 	// Beyond is set where all pending jobs are read: it has the cursor's moment, and comes after it in its table.
 	Beyond bool `json:"beyond"`
 }
@@ -228,7 +229,7 @@ func (q jobQuery) fits(p jobPlace) bool {
 	path := textIn(p.Path)
 	switch {
 	case q.Status != "" && textIn(p.Status) != string(q.Status),
-		q.Origin != "" && origin(path, p.Unassigned) != q.Origin:
+		q.Origin != "" && origin(p.Durable) != q.Origin:
 		return false
 	case q.Stalled:
 		until := timeIn(p.LeaseUntil)

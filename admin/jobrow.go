@@ -18,7 +18,7 @@ type JobSummary struct {
 	Table string `json:"table"`
 	// Backend is the one whose jobs the table has, "" where the configuration has none.
 	Backend string `json:"backend,omitempty"`
-	// Origin is durable for a job that runs a workflow instance, else app.
+	// Origin is durable for a job that the platform wrote to run a workflow instance, else app.
 	Origin string        `json:"origin"`
 	Status outbox.Status `json:"status"`
 	Path   string        `json:"path"`
@@ -85,11 +85,11 @@ var (
 // A user's table may hold anything in any column: what is not as it should be is left out, and no row
 // keeps others from being shown.
 
-func (j *Jobs) summary(row outbox.Row, now time.Time) JobSummary {
+func (j *Jobs) summary(row outbox.Row, origin string, now time.Time) JobSummary {
 	id, _ := row["id"].(surreal.RecordID)
 	path, _ := row["path"].(string)
 	s := JobSummary{
-		ID: surreal.FormatID(id), Table: id.Table, Backend: j.backend(id.Table), Origin: origin(path, row["assigned_to"] == nil),
+		ID: surreal.FormatID(id), Table: id.Table, Backend: j.backend(id.Table), Origin: origin,
 		Status: outbox.Status(textIn(row["status"])), Path: path,
 		Retries: max(numberIn(row["retries"], 0), 0), MaxRetries: attempts(row["max_retries"]), RetryStrategy: textIn(row["retry_strategy"]),
 		Timeout: int64(numberIn(row["timeout"], 0)), Delay: int64(numberIn(row["delay"], 0)),
@@ -103,9 +103,9 @@ func (j *Jobs) summary(row outbox.Row, now time.Time) JobSummary {
 	return s
 }
 
-func (j *Jobs) job(row outbox.Row, now time.Time) Job {
+func (j *Jobs) job(row outbox.Row, answer jobsAnswer) Job {
 	job := Job{
-		JobSummary: j.summary(row, now), Errors: []JobError{}, LeaseEpoch: int64(numberIn(row["lease_epoch"], 0)),
+		JobSummary: j.summary(row, answer.origin(row), answer.Now), Errors: []JobError{}, LeaseEpoch: int64(numberIn(row["lease_epoch"], 0)),
 		Payload: j.redact.value("payload", row["payload"]), Result: j.redact.value("result", row["result"]), TraceID: traceID(row["traceparent"]),
 	}
 	if payload, ok := row["payload"].(map[string]any); ok && job.Origin == originDurable {

@@ -155,22 +155,3 @@ func (j *Jobs) cancelled(ctx context.Context, table string) (outbox.Status, erro
 	}
 	return outbox.Cancelled, nil
 }
-
-// Origins are where jobs come from: durable ones run a workflow instance, app is anything else.
-func Origins() []string { return []string{originApp, originDurable} }
-
-const (
-	originApp     = "app"
-	originDurable = "durable"
-	// durablePath is what the path of a job begins with that runs a workflow instance.
-	durablePath = "/__spky/workflow/"
-)
-
-// origin tells them apart. The platform assigns its jobs to nobody, and users only write rows that are
-// assigned to somebody: such a row with a durable path is forged, and the runner refuses it.
-func origin(path string, unassigned bool) string {
-	if unassigned && strings.HasPrefix(path, durablePath) {
-		return originDurable
-	}
-	return originApp
-}

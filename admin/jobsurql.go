@@ -8,9 +8,18 @@ import (
 //go:embed surql/job*.surql surql/live_job*.surql
 var jobFiles embed.FS
 
-// jobStatement reads an embedded statement; only a table's checked name, and the number of a part of a
-// statement that is made of many, are put into its text.
+// jobStatement reads an embedded statement; only a table's checked name, the number of a part of a
+// statement that is made of many, and the condition that job_durable has are put into its text.
 func jobStatement(name, table, n string) string {
+	text := jobText(name)
+	if strings.Contains(text, "{{durable}}") {
+		text = strings.ReplaceAll(text, "{{durable}}", "("+jobText("job_durable")+")")
+	}
+	return strings.NewReplacer("{{table}}", table, "{{n}}", n).Replace(text)
+}
+
+// jobText is an embedded statement without its comments.
+func jobText(name string) string {
 	text, err := jobFiles.ReadFile("surql/" + name + ".surql")
 	if err != nil {
 		panic(err) // embedded at build time
@@ -21,5 +30,5 @@ func jobStatement(name, table, n string) string {
 			lines = append(lines, line)
 		}
 	}
-	return strings.NewReplacer("{{table}}", table, "{{n}}", n).Replace(strings.TrimSpace(strings.Join(lines, "")))
+	return strings.TrimSpace(strings.Join(lines, ""))
 }

@@ -131,7 +131,7 @@ func (j *Jobs) changes(ctx context.Context, table string, tell func(JobChange) e
 			err = gap()
 		}
 		if err == nil {
-			err = follow(ctx, j.db, table, feed, func(e surreal.Event) error { return j.tellEvent(e, tell) })
+			err = follow(ctx, j.db, table, feed, func(e surreal.Event) error { return j.tellEvent(ctx, e, tell) })
 		}
 		closeFeed(ctx, feed)
 		if !errors.Is(err, errGap) && !errors.Is(err, surreal.ErrKilled) && !surreal.IsUnreachable(err) {
@@ -143,7 +143,7 @@ func (j *Jobs) changes(ctx context.Context, table string, tell func(JobChange) e
 	}
 }
 
-func (j *Jobs) tellEvent(e surreal.Event, tell func(JobChange) error) error {
+func (j *Jobs) tellEvent(ctx context.Context, e surreal.Event, tell func(JobChange) error) error {
 	name := surreal.FormatID(e.Record)
 	if e.Action == "DELETE" {
 		return tell(JobChange{JobSummary: JobSummary{ID: name, Table: e.Record.Table}, Deleted: true})
@@ -153,5 +153,9 @@ func (j *Jobs) tellEvent(e surreal.Event, tell func(JobChange) error) error {
 		return fmt.Errorf("watch %s: %w", name, err)
 	}
 	row["id"] = e.Record
-	return tell(JobChange{JobSummary: j.summary(row, time.Time{})})
+	from, err := j.originNow(ctx, row)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", name, err)
+	}
+	return tell(JobChange{JobSummary: j.summary(row, from, time.Time{})})
 }

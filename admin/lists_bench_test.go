@@ -24,7 +24,7 @@ const (
 const fillJobsStatement = `INSERT INTO {{table}} (<array> $from..$to).map(|$n| {
 	LET $s = IF $n % 100 = 7 { 'failed' } ELSE IF $n % 10 = 1 { 'pending' } ELSE IF $n % 9999 = 5 { 'processing' } ELSE { 'success' };
 	RETURN { id: rand::ulid(), path: IF $n % 3 = 0 { '/__spky/workflow/INGEST' } ELSE { '/documents/index' }, status: $s,
-		delay: IF $s = 'pending' { 86400000 } ELSE { NONE }, payload: { n: $n, text: 'a payload of a hundred bytes or so, as most of them may be, give or take a few of those bytes' } }
+		lease_epoch: IF $s = 'pending' { NONE } ELSE { 1 }, delay: IF $s = 'pending' { 86400000 } ELSE { NONE }, payload: { n: $n, text: 'a payload of a hundred bytes or so, as most of them may be, give or take a few of those bytes' } }
 }) RETURN NONE`
 
 const fillInstancesStatement = `INSERT INTO _00_wf_instance (<array> $from..$to).map(|$n| { RETURN {

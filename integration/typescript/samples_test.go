@@ -66,8 +66,17 @@ func (r *rig) performAll(base string) map[string]performance {
 
 func (r *rig) call(method, url, body string, into any) {
 	r.t.Helper()
+	r.callWith(method, url, body, into)
+}
+
+// callWith is call with headers, names and values in turns.
+func (r *rig) callWith(method, url, body string, into any, headers ...string) {
+	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), method, url, bytes.NewReader([]byte(body)))
 	check(r.t, err)
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
 	resp, err := http.DefaultClient.Do(req)
 	check(r.t, err)
 	defer resp.Body.Close()

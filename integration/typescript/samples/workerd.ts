@@ -1,4 +1,4 @@
-/** Runs the samples in workerd: `cloudflare` on its own engine, `ported` as a Worker on ours. */
+/** Runs the samples in workerd: `cloudflare` on its own engine, `ported` as a Worker on ours; with compatibility flags, if any follow. */
 
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -44,6 +44,7 @@ const miniflare = new Miniflare({
 	rootPath: fileURLToPath(new URL(".", import.meta.url)),
 	modulesRoot: "/",
 	compatibilityDate: "2026-04-01",
+	compatibilityFlags: process.argv.slice(3),
 	modules: (kind === "ported" ? [...own, ...sdk()] : own).map((module) => ({ ...module, path: `/${module.path}` })),
 	...(kind === "cloudflare" ? { workflows } : { bindings: settings }),
 });

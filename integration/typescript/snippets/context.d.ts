@@ -16,5 +16,6 @@ declare global {
 	const documents: string[];
 	const order: { id: string };
 	function countPages(document: string): number;
+	function convert(document: string): Promise<string>;
 	function charge(order: { id: string }): Promise<void>;
 }

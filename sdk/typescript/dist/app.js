@@ -1,5 +1,6 @@
 import { Engine } from "./engine.js";
 import { ROUTE, serveRun } from "./route.js";
+import { answering, traceOf } from "./trace.js";
 /** Handlers of a Worker besides fetch, which go on as they are. */
 const HANDLERS = ["scheduled", "queue", "email", "tail", "tailStream", "trace", "test"];
 const noContext = { waitUntil: () => undefined, passThroughOnException: () => undefined };
@@ -15,9 +16,11 @@ export function withWorkflows(app, workflows, options = {}) {
             const own = (env ?? {});
             engine.learn(own);
             const full = withBindings(own, engine.bindings);
-            if (!pathOf(request.url).startsWith(ROUTE))
-                return fetch(request, full, ctx);
-            return serveRun(engine, tokenOf(options, own), request, full, (ctx ?? noContext));
+            return answering.run(traceOf(request.headers), () => {
+                if (!pathOf(request.url).startsWith(ROUTE))
+                    return fetch(request, full, ctx);
+                return serveRun(engine, tokenOf(options, own), request, full, (ctx ?? noContext));
+            });
         },
         workflows: engine.bindings,
         close: () => engine.close(),

@@ -207,7 +207,7 @@ export class Attempts {
     context(signal) {
         const { name, occurrence, config } = this.step;
         const ctx = { step: { name, count: occurrence }, attempt: this.tried, config: shownConfig(this.config, config) };
-        return Object.defineProperty(ctx, "signal", { value: signal, enumerable: false });
+        return Object.defineProperties(ctx, { signal: { value: signal }, trace: { value: this.run.trace } }); // not enumerable
     }
     /** Writes the step's row when the attempt takes its time. What it returns waits for a write under way. */
     beginLater() {

@@ -1,6 +1,6 @@
 import { Binding, type Home } from "./instances.js";
 import { type Result } from "./pass.js";
-import type { WorkflowEntrypoint, WorkflowExecutionContext, WorkflowLogger } from "./types.js";
+import type { WorkflowEntrypoint, WorkflowExecutionContext, WorkflowLogger, WorkflowTrace } from "./types.js";
 /** The class of a workflow. */
 export type WorkflowClass = new (ctx: any, env: any) => WorkflowEntrypoint<any, any>;
 /** A workflow as withWorkflows takes it: its class, or that with options. */
@@ -37,6 +37,12 @@ export interface WorkflowsOptions {
     authToken?: string | ((env: Record<string, unknown>) => string | undefined);
     /** Defaults to console, for warnings and errors. */
     logger?: WorkflowLogger;
+    /**
+     * Asked at each creation of an instance what the program is doing: the runs belong to that trace. With OpenTelemetry it
+     * is what propagation.inject makes of context.active(). By default, and where it names none, it is the traceparent of
+     * the request in which the instance is created.
+     */
+    trace?: () => WorkflowTrace;
 }
 /** What a request for a run says. */
 export interface RunRequest {
@@ -45,6 +51,7 @@ export interface RunRequest {
     /** The text of the job's id. */
     job: string | undefined;
     timeoutMs: number;
+    trace: WorkflowTrace;
     env: Record<string, unknown>;
     ctx: WorkflowExecutionContext;
     /** Its signal ends when nobody waits for the answer any more, if it is held on to until then. */

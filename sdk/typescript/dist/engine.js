@@ -61,7 +61,7 @@ export class Engine {
         return (this.made ??= this.make());
     }
     make() {
-        const { database: d = {}, outboxTable, backend, version } = this.options;
+        const { database: d = {}, outboxTable, backend, version, trace } = this.options;
         const db = new Database({
             url: d.url ?? this.setting("SPKY_DB_URL") ?? this.setting("SPKY_DB_WS") ?? "ws://127.0.0.1:8666",
             namespace: d.namespace ?? this.setting("SPKY_DB_NS") ?? "main",
@@ -71,7 +71,7 @@ export class Engine {
         });
         const table = outboxTable ?? this.setting("SPKY_OUTBOX_TABLE") ?? "job";
         checkTable(table);
-        return { db, store: new Store(db), table, backend: backend ?? this.setting("SPKY_BACKEND"), version };
+        return { db, store: new Store(db), table, backend: backend ?? this.setting("SPKY_BACKEND"), version, trace };
     }
     /**
      * Makes one run of an instance. When the caller ends, nobody waits for the answer any more; the run goes on all the
@@ -86,7 +86,7 @@ export class Engine {
         const definition = this.definitions.get(request.binding);
         const pass = new Pass(got, {
             store, log: this.log, strict: definition.strict ?? false, stepLimit: definition.stepLimit ?? DEFAULT_STEP_LIMIT,
-            budgetMs: Math.min(request.timeoutMs * 0.8, MAX_BUDGET_MS),
+            budgetMs: Math.min(request.timeoutMs * 0.8, MAX_BUDGET_MS), trace: request.trace,
         });
         if (this.closed)
             pass.run.stop("shutdown");

@@ -1,6 +1,6 @@
 import type { Database } from "./database.js";
 import type { Store } from "./store.js";
-import type { Workflow, WorkflowInstance, WorkflowInstanceCreateOptions } from "./types.js";
+import type { Workflow, WorkflowInstance, WorkflowInstanceCreateOptions, WorkflowTrace } from "./types.js";
 /** What new instances of a backend have in common. */
 export interface Home {
     db: Database;
@@ -8,6 +8,8 @@ export interface Home {
     table: string;
     backend: string | undefined;
     version: string | undefined;
+    /** What the program is doing, where it says so. */
+    trace: (() => WorkflowTrace) | undefined;
 }
 /** The instances of one workflow. home is asked at each call, so that a binding costs nothing until it is used. */
 export declare class Binding<Params = unknown> implements Workflow<Params> {

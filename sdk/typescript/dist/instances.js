@@ -1,6 +1,7 @@
 import { WorkflowError, WorkflowFatalError } from "./errors.js";
 import { encodeValue } from "./json.js";
 import { checkInstanceId, checkStepName, eventTypeForm, isEventType, isInstanceId } from "./names.js";
+import { traceparentFor } from "./trace.js";
 import { RecordId, parseRecordId, plain } from "./values.js";
 const MAX_BATCH = 100;
 /** The instances of one workflow. home is asked at each call, so that a binding costs nothing until it is used. */
@@ -35,12 +36,13 @@ export class Binding {
         return news.filter((_, i) => made[i]).map(({ row }) => new Instance(this.#home, row.id));
     }
     #row(options) {
-        const { id = crypto.randomUUID(), params, owner, ...unknown } = options;
+        const { id = crypto.randomUUID(), params, owner, trace, ...unknown } = options;
         refuseOptions("create", unknown);
         checkInstanceId(id);
-        const { table, backend, version } = this.#home();
+        const { table, backend, version, trace: active } = this.#home();
         const { value, size } = encodeValue("params", params);
-        return { size, row: { id, binding: this.#name, params: value, owner: ownerId(owner), backend, job_table: table, version } };
+        const traceparent = traceparentFor(trace, active);
+        return { size, row: { id, binding: this.#name, params: value, owner: ownerId(owner), backend, job_table: table, version, traceparent } };
     }
 }
 function ownerId(owner) {

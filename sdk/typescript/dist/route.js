@@ -1,5 +1,6 @@
 import { DatabaseError } from "./dberror.js";
 import { isInstanceId } from "./names.js";
+import { traceOf } from "./trace.js";
 /** Where runs are asked for. */
 export const ROUTE = "/__spky/workflow/";
 /** Most bytes of a request for a run. */
@@ -25,7 +26,7 @@ export async function serveRun(engine, token, request, env, ctx) {
     if (engine.ending)
         return refuse(503, "shutting_down", "this process shuts down", { "spky-retry": "busy" });
     try {
-        const result = await engine.run({ binding, instance, job: jobId(request), timeoutMs: attemptTimeout(request), env, ctx, request });
+        const result = await engine.run({ binding, instance, job: jobId(request), timeoutMs: attemptTimeout(request), trace: traceOf(request.headers), env, ctx, request });
         return answer(result);
     }
     catch (error) {

@@ -2,7 +2,7 @@ import { Cancellation } from "./cancellation.js";
 import { History, type StepKey, type StoredStep } from "./history.js";
 import { type Ack, type Acquired, type EventRow, type Finish, type InstanceRow, type StepRow, type Wait, type Warning } from "./protocol.js";
 import type { Store } from "./store.js";
-import type { WorkflowLogger } from "./types.js";
+import type { WorkflowLogger, WorkflowTrace } from "./types.js";
 import { DateTime } from "./values.js";
 /** Thrown through a step that may not go on because its run is over; its caller then waits for ever. */
 export declare const OVER: unique symbol;
@@ -17,6 +17,8 @@ export interface RunOptions {
     budgetMs: number;
     strict: boolean;
     stepLimit: number;
+    /** Of the request for the run. */
+    trace: WorkflowTrace;
 }
 /**
  * One pass over a workflow's code: it replays what is stored and executes what is not. It ends by finishing, by
@@ -58,6 +60,7 @@ export declare class Run {
     /** The database's clock, carried on by this process's monotonic one, in whole milliseconds. */
     now(): number;
     get stepLimit(): number;
+    get trace(): WorkflowTrace;
     /** Whether the budget would be used up by a pause. */
     spent(pauseMs?: number): boolean;
     /**

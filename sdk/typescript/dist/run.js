@@ -73,6 +73,9 @@ export class Run {
     get stepLimit() {
         return this.options.stepLimit;
     }
+    get trace() {
+        return this.options.trace;
+    }
     /** Whether the budget would be used up by a pause. */
     spent(pauseMs = 0) {
         return performance.now() + pauseMs - this.started > this.options.budgetMs;

@@ -13,10 +13,12 @@ const DAY_MS = 86_400_000;
 const inside = newScope();
 /** A run's handle, given to the workflow. */
 export class RunStep extends WorkflowStep {
+    trace;
     #run;
     constructor(run) {
         super();
         this.#run = run;
+        this.trace = run.trace;
     }
     do(name, ...rest) {
         const [key, row] = this.#run.history.identify("do", name);

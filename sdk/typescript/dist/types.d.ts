@@ -23,6 +23,15 @@ export interface WorkflowStepConfig {
     /** Of one attempt. Defaults to 10 minutes. */
     timeout?: WorkflowTimeoutDuration;
 }
+/**
+ * A W3C trace context, as OpenTelemetry's propagators write and read it: propagation.extract takes one as its carrier.
+ * Empty where there is none.
+ */
+export interface WorkflowTrace {
+    /** Of version 00; anything else counts as none. */
+    readonly traceparent?: string;
+    readonly tracestate?: string;
+}
 /** What a step's function gets. */
 export interface WorkflowStepContext {
     step: {
@@ -46,6 +55,8 @@ export interface WorkflowStepContext {
      * down. Not enumerable: the rest is what Cloudflare's engine passes.
      */
     readonly signal: AbortSignal;
+    /** What the attempt of the runner is doing that asked for this run, for spans of one's own. Not enumerable either. */
+    readonly trace: WorkflowTrace;
 }
 /** What a workflow is started with. */
 export interface WorkflowEvent<T> {
@@ -69,6 +80,11 @@ export interface WorkflowStepEvent<T> {
  * call order. What it returns is stored, and is what the call gives when the code runs again.
  */
 export declare abstract class WorkflowStep {
+    /**
+     * What the attempt of the runner is doing that asked for this run, for spans of one's own. Each run has another:
+     * decide nothing by it.
+     */
+    readonly trace: WorkflowTrace;
     /**
      * Calls the function once, whatever happens to the process, but for attempts that fail or die. Its result has to be
      * JSON of at most 1 MiB, and is given as JSON has it. When all attempts have failed, the last error is thrown, in
@@ -125,6 +141,11 @@ export interface WorkflowInstanceCreateOptions<Params = unknown> {
     params?: Params;
     /** Who may read the instance and its steps. Defaults to nobody. */
     owner?: WorkflowOwner;
+    /**
+     * What the instance comes of: its runs belong to that trace. Only traceparent is kept. Without one it is what the
+     * option trace of withWorkflows gives, else the traceparent of the request in which the instance is created.
+     */
+    trace?: WorkflowTrace;
 }
 /** A step of an instance. */
 export interface WorkflowInstanceRestartFrom {

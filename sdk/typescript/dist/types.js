@@ -4,6 +4,11 @@
  * call order. What it returns is stored, and is what the call gives when the code runs again.
  */
 export class WorkflowStep {
+    /**
+     * What the attempt of the runner is doing that asked for this run, for spans of one's own. Each run has another:
+     * decide nothing by it.
+     */
+    trace = {};
 }
 /** The base of workflows: one object for each pass over run. */
 export class WorkflowEntrypoint {

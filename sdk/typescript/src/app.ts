@@ -1,5 +1,6 @@
 import { Engine, type WorkflowDefinition, type WorkflowSettings, type WorkflowsOptions } from "./engine.js";
 import { ROUTE, serveRun } from "./route.js";
+import { answering, traceOf } from "./trace.js";
 import type { Workflow, WorkflowEntrypoint, WorkflowExecutionContext } from "./types.js";
 
 /** Answers requests, as a Worker, Hono, and most routers do. */
@@ -42,8 +43,10 @@ export function withWorkflows<W extends Record<string, WorkflowDefinition>>(app:
 			const own = (env ?? {}) as Record<string, unknown>;
 			engine.learn(own);
 			const full = withBindings(own, engine.bindings);
-			if (!pathOf(request.url).startsWith(ROUTE)) return fetch(request, full, ctx);
-			return serveRun(engine, tokenOf(options, own), request, full, (ctx ?? noContext) as WorkflowExecutionContext);
+			return answering.run(traceOf(request.headers), () => {
+				if (!pathOf(request.url).startsWith(ROUTE)) return fetch(request, full, ctx);
+				return serveRun(engine, tokenOf(options, own), request, full, (ctx ?? noContext) as WorkflowExecutionContext);
+			});
 		},
 		workflows: engine.bindings as unknown as WorkflowBindings<W>,
 		close: () => engine.close(),

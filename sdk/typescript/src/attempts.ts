@@ -210,7 +210,7 @@ export class Attempts {
 	private context(signal: AbortSignal): WorkflowStepContext {
 		const { name, occurrence, config } = this.step;
 		const ctx = { step: { name, count: occurrence }, attempt: this.tried, config: shownConfig(this.config, config!) };
-		return Object.defineProperty(ctx, "signal", { value: signal, enumerable: false }) as WorkflowStepContext;
+		return Object.defineProperties(ctx, { signal: { value: signal }, trace: { value: this.run.trace } }) as WorkflowStepContext; // not enumerable
 	}
 
 	/** Writes the step's row when the attempt takes its time. What it returns waits for a write under way. */

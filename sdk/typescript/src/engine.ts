@@ -9,7 +9,7 @@ import { guarded } from "./rejections.js";
 import { type Run, persist } from "./run.js";
 import { RunStep } from "./step.js";
 import { Store } from "./store.js";
-import type { WorkflowEntrypoint, WorkflowExecutionContext, WorkflowLogger } from "./types.js";
+import type { WorkflowEntrypoint, WorkflowExecutionContext, WorkflowLogger, WorkflowTrace } from "./types.js";
 
 /** The class of a workflow. */
 export type WorkflowClass = new (ctx: any, env: any) => WorkflowEntrypoint<any, any>;
@@ -44,6 +44,12 @@ export interface WorkflowsOptions {
 	authToken?: string | ((env: Record<string, unknown>) => string | undefined);
 	/** Defaults to console, for warnings and errors. */
 	logger?: WorkflowLogger;
+	/**
+	 * Asked at each creation of an instance what the program is doing: the runs belong to that trace. With OpenTelemetry it
+	 * is what propagation.inject makes of context.active(). By default, and where it names none, it is the traceparent of
+	 * the request in which the instance is created.
+	 */
+	trace?: () => WorkflowTrace;
 }
 
 const MAX_BUDGET_MS = 60_000;
@@ -63,6 +69,7 @@ export interface RunRequest {
 	/** The text of the job's id. */
 	job: string | undefined;
 	timeoutMs: number;
+	trace: WorkflowTrace;
 	env: Record<string, unknown>;
 	ctx: WorkflowExecutionContext;
 	/** Its signal ends when nobody waits for the answer any more, if it is held on to until then. */
@@ -116,7 +123,7 @@ export class Engine {
 	}
 
 	private make(): Home {
-		const { database: d = {}, outboxTable, backend, version } = this.options;
+		const { database: d = {}, outboxTable, backend, version, trace } = this.options;
 		const db = new Database({
 			url: d.url ?? this.setting("SPKY_DB_URL") ?? this.setting("SPKY_DB_WS") ?? "ws://127.0.0.1:8666",
 			namespace: d.namespace ?? this.setting("SPKY_DB_NS") ?? "main",
@@ -126,7 +133,7 @@ export class Engine {
 		});
 		const table = outboxTable ?? this.setting("SPKY_OUTBOX_TABLE") ?? "job";
 		checkTable(table);
-		return { db, store: new Store(db), table, backend: backend ?? this.setting("SPKY_BACKEND"), version };
+		return { db, store: new Store(db), table, backend: backend ?? this.setting("SPKY_BACKEND"), version, trace };
 	}
 
 	/**
@@ -141,7 +148,7 @@ export class Engine {
 		const definition = this.definitions.get(request.binding)!;
 		const pass = new Pass(got, {
 			store, log: this.log, strict: definition.strict ?? false, stepLimit: definition.stepLimit ?? DEFAULT_STEP_LIMIT,
-			budgetMs: Math.min(request.timeoutMs * 0.8, MAX_BUDGET_MS),
+			budgetMs: Math.min(request.timeoutMs * 0.8, MAX_BUDGET_MS), trace: request.trace,
 		});
 		if (this.closed) pass.run.stop("shutdown");
 		const driven = this.own(pass.run, pass.drive((run) => execute(definition.class, run, request)));

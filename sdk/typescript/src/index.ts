@@ -33,4 +33,5 @@ export {
 	type WorkflowStepContext,
 	type WorkflowStepEvent,
 	type WorkflowTimeoutDuration,
+	type WorkflowTrace,
 } from "./types.js";

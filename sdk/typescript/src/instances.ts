@@ -3,8 +3,9 @@ import { WorkflowError, WorkflowFatalError } from "./errors.js";
 import { encodeValue } from "./json.js";
 import { checkInstanceId, checkStepName, eventTypeForm, isEventType, isInstanceId } from "./names.js";
 import type { Store } from "./store.js";
+import { traceparentFor } from "./trace.js";
 import type {
-	InstanceStatus, Workflow, WorkflowInstance, WorkflowInstanceCreateOptions, WorkflowInstanceRestartFrom, WorkflowInstanceRestartOptions, WorkflowOwner, WorkflowStatus,
+	InstanceStatus, Workflow, WorkflowInstance, WorkflowInstanceCreateOptions, WorkflowInstanceRestartFrom, WorkflowInstanceRestartOptions, WorkflowOwner, WorkflowStatus, WorkflowTrace,
 } from "./types.js";
 import { type DateTime, RecordId, parseRecordId, plain } from "./values.js";
 
@@ -17,6 +18,8 @@ export interface Home {
 	table: string;
 	backend: string | undefined;
 	version: string | undefined;
+	/** What the program is doing, where it says so. */
+	trace: (() => WorkflowTrace) | undefined;
 }
 
 interface Row {
@@ -76,12 +79,13 @@ export class Binding<Params = unknown> implements Workflow<Params> {
 	}
 
 	#row(options: WorkflowInstanceCreateOptions<Params>): New {
-		const { id = crypto.randomUUID(), params, owner, ...unknown } = options;
+		const { id = crypto.randomUUID(), params, owner, trace, ...unknown } = options;
 		refuseOptions("create", unknown);
 		checkInstanceId(id);
-		const { table, backend, version } = this.#home();
+		const { table, backend, version, trace: active } = this.#home();
 		const { value, size } = encodeValue("params", params);
-		return { size, row: { id, binding: this.#name, params: value, owner: ownerId(owner), backend, job_table: table, version } };
+		const traceparent = traceparentFor(trace, active);
+		return { size, row: { id, binding: this.#name, params: value, owner: ownerId(owner), backend, job_table: table, version, traceparent } };
 	}
 }
 

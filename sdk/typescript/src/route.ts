@@ -2,6 +2,7 @@ import { DatabaseError } from "./dberror.js";
 import type { Engine } from "./engine.js";
 import { isInstanceId } from "./names.js";
 import type { Result } from "./pass.js";
+import { traceOf } from "./trace.js";
 import type { WorkflowExecutionContext } from "./types.js";
 
 /** Where runs are asked for. */
@@ -29,7 +30,7 @@ export async function serveRun(engine: Engine, token: string | undefined, reques
 	if (instance === undefined) return refuse(400, "bad_request", 'the body is not {"instance": "<id>"}');
 	if (engine.ending) return refuse(503, "shutting_down", "this process shuts down", { "spky-retry": "busy" });
 	try {
-		const result = await engine.run({ binding, instance, job: jobId(request), timeoutMs: attemptTimeout(request), env, ctx, request });
+		const result = await engine.run({ binding, instance, job: jobId(request), timeoutMs: attemptTimeout(request), trace: traceOf(request.headers), env, ctx, request });
 		return answer(result);
 	} catch (error) {
 		engine.log.warn("no run", { instance, error: String(error) });

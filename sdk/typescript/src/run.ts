@@ -4,7 +4,7 @@ import { History, type StepKey, type StoredStep } from "./history.js";
 import { turn } from "./platform.js";
 import { type Ack, type Acquired, type EventRow, type Finish, type InstanceRow, LEASE_MS, type StepRow, type Wait, type Warning } from "./protocol.js";
 import type { Store } from "./store.js";
-import type { WorkflowLogger } from "./types.js";
+import type { WorkflowLogger, WorkflowTrace } from "./types.js";
 import { DateTime } from "./values.js";
 
 /** Thrown through a step that may not go on because its run is over; its caller then waits for ever. */
@@ -35,6 +35,8 @@ export interface RunOptions {
 	budgetMs: number;
 	strict: boolean;
 	stepLimit: number;
+	/** Of the request for the run. */
+	trace: WorkflowTrace;
 }
 
 /**
@@ -93,6 +95,10 @@ export class Run {
 
 	get stepLimit(): number {
 		return this.options.stepLimit;
+	}
+
+	get trace(): WorkflowTrace {
+		return this.options.trace;
 	}
 
 	/** Whether the budget would be used up by a pause. */

@@ -7,7 +7,7 @@ import { newScope } from "./platform.js";
 import { MAX_SLEEP_MS, type StepRow, isDone } from "./protocol.js";
 import type { StepKey, StoredStep } from "./history.js";
 import { OVER, type Run, hang } from "./run.js";
-import { type WorkflowSleepDuration, WorkflowStep, type WorkflowStepConfig, type WorkflowStepContext, type WorkflowStepEvent, type WorkflowTimeoutDuration } from "./types.js";
+import { type WorkflowSleepDuration, WorkflowStep, type WorkflowStepConfig, type WorkflowStepContext, type WorkflowStepEvent, type WorkflowTimeoutDuration, type WorkflowTrace } from "./types.js";
 import { DateTime } from "./values.js";
 
 const DAY_MS = 86_400_000;
@@ -17,11 +17,13 @@ const inside = newScope<string>();
 
 /** A run's handle, given to the workflow. */
 export class RunStep extends WorkflowStep {
+	override readonly trace: WorkflowTrace;
 	readonly #run: Run;
 
 	constructor(run: Run) {
 		super();
 		this.#run = run;
+		this.trace = run.trace;
 	}
 
 	override do<T>(name: string, ...rest: unknown[]): Promise<T> {

@@ -20,7 +20,7 @@ test("a warning is stored before the run gives its instance back", async () => {
 	const now = DateTime.at(Date.now());
 	const old = { kind: "do", name: "old", occurrence: 1, seq: 1, status: "complete" };
 	const got = { state: "acquired", now, instance: { id: "i", binding: "FLOW", runs: 2, fence: 2, incarnation: 0, created_at: now }, steps: [old], events: [] };
-	const run = new Run(got as unknown as Acquired, { store, log: quiet, budgetMs: 1000, strict: false, stepLimit: 10 });
+	const run = new Run(got as unknown as Acquired, { store, log: quiet, budgetMs: 1000, strict: false, stepLimit: 10, trace: {} });
 	const [key, row] = run.history.identify("sleep", "nap");
 	await run.enter(key, row);
 	assert.throws(() => run.park({ kind: "sleep", name: "nap" } as unknown as Parameters<Run["park"]>[0]), (thrown) => thrown === OVER);

@@ -1,6 +1,6 @@
 /** Compiled, never run: what the compiler has to accept and to refuse, as cloudflare:workers does. */
 
-import { NonRetryableError, type Workflow, WorkflowEntrypoint, type WorkflowEvent, type WorkflowInstance, WorkflowStep, type WorkflowStepContext, withWorkflows } from "../src/index.js";
+import { NonRetryableError, type Workflow, WorkflowEntrypoint, type WorkflowEvent, type WorkflowInstance, WorkflowStep, type WorkflowStepContext, type WorkflowTrace, withWorkflows } from "../src/index.js";
 
 interface Env {
 	ORDERS: Workflow<Params>;
@@ -19,7 +19,8 @@ export class Orders extends WorkflowEntrypoint<Env, Params> {
 		const text: string = await step.do("text", { retries: { limit: 1, delay: "5 seconds", backoff: "linear" }, timeout: "1 hour" }, async (ctx: WorkflowStepContext) => {
 			const attempt: number = ctx.attempt;
 			const signal: AbortSignal = ctx.signal;
-			return `${ctx.step.name} ${attempt} ${signal.aborted}`;
+			const trace: WorkflowTrace = ctx.trace;
+			return `${ctx.step.name} ${attempt} ${signal.aborted} ${trace.traceparent} ${step.trace.tracestate}`;
 		});
 		await step.do("dynamic", { retries: { limit: 1, delay: ({ ctx, error }) => ctx.attempt * error.message.length } }, () => undefined);
 		await step.sleep("s", "1 minute");
@@ -40,7 +41,8 @@ export const app = withWorkflows({ fetch: (_request: Request, env: Env) => Respo
 export async function use(env: Env): Promise<WorkflowInstance> {
 	await env.ORDERS.createBatch([{ params: { order: "a" } }]);
 	await app.workflows.ORDERS.create({ params: { order: "a" }, owner: "user:abc" });
-	await app.workflows.STRICT.create({ params: { order: "a" } });
+	const carrier: Record<string, string> = {};
+	await app.workflows.STRICT.create({ params: { order: "a" }, trace: carrier });
 	// @ts-expect-error: params of another type
 	await app.workflows.ORDERS.create({ params: { order: 1 } });
 	// @ts-expect-error: no such binding

@@ -8,6 +8,8 @@ import (
 
 	"sp00ky.cloud/spky/cmd/spky/internal/migrate"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
+	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/surreal"
 )
 
 const migrateHelp = `Bring the database up to what the project declares.
@@ -139,16 +141,7 @@ func newMigratePlanCommand(p *program) *cobra.Command {
 
 // withProject connects to the configured database.
 func (p *program) withProject(ctx context.Context, do func(migrate.DB, migrate.Project) error) error {
-	cfg, err := p.loadAny()
-	if err != nil {
-		return err
-	}
-	db, closeDB, err := connect(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer closeDB()
-	return do(db, migrate.FromConfig(cfg))
+	return p.onDatabase(ctx, func(db *surreal.Client, cfg *config.Config) error { return do(db, migrate.FromConfig(cfg)) })
 }
 
 func (p *program) withPlan(ctx context.Context, do func(*migrate.Plan) error) error {

@@ -8,8 +8,7 @@ import (
 	"sp00ky.cloud/spky/surreal"
 )
 
-// reach gives a command what it works with: through the admin API where one is named, else on the database that the
-// configuration names, whose connection ends with the command.
+// reach gives a command what it works with: through the admin API where one is named, else on the database.
 func reach[T any](ctx context.Context, p *program, afar func(*client.Client) T, here func(*surreal.Client, *config.Config) T, do func(T) error) error {
 	api, err := p.remote()
 	switch {
@@ -18,6 +17,12 @@ func reach[T any](ctx context.Context, p *program, afar func(*client.Client) T, 
 	case api != nil:
 		return do(afar(api))
 	}
+	return p.onDatabase(ctx, func(db *surreal.Client, cfg *config.Config) error { return do(here(db, cfg)) })
+}
+
+// onDatabase gives a command the configuration, and a connection to the database that it names, which ends with the
+// command.
+func (p *program) onDatabase(ctx context.Context, do func(*surreal.Client, *config.Config) error) error {
 	cfg, err := p.loadAny()
 	if err != nil {
 		return err
@@ -27,5 +32,5 @@ func reach[T any](ctx context.Context, p *program, afar func(*client.Client) T, 
 		return err
 	}
 	defer closeDB()
-	return do(here(db, cfg))
+	return do(db, cfg)
 }

@@ -31,7 +31,7 @@ type Step struct {
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 	Occurrence int    `json:"occurrence"`
-	// Status is running, retrying, waiting, complete or errored.
+	// Status is running, retrying, waiting, complete or errored; of a step that the end of its instance cut off, what it was then.
 	Status string `json:"status"`
 	// Attempts are the last 50 of them, AttemptsBefore how many came before those.
 	Attempts       []Attempt   `json:"attempts"`

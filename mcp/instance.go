@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/admin"
+	"sp00ky.cloud/spky/wf"
 )
 
 const (
@@ -42,7 +43,7 @@ type stepRow struct {
 	Place    int          `json:"place" jsonschema:"counted from 0: /steps/<place>/output is the pointer to its output"`
 	Name     string       `json:"name"`
 	Kind     string       `json:"kind"`
-	Status   string       `json:"status"`
+	Status   string       `json:"status" jsonschema:"running, retrying, waiting, complete, errored, or cut off: the instance ended before it"`
 	Attempts int          `json:"attempts"`
 	Error    *admin.Error `json:"error,omitempty"`
 	RetryAt  *time.Time   `json:"retry_at,omitempty"`
@@ -106,7 +107,7 @@ func (s *Server) getInstance(ctx context.Context, in instanceIn) (instanceOut, e
 	if err != nil {
 		return out, err
 	}
-	out.Steps, out.Events = newStepsPart(steps, in.StepsFrom), newEventsPart(events)
+	out.Steps, out.Events = newStepsPart(steps, in.StepsFrom, i.Status), newEventsPart(events)
 	return out, nil
 }
 
@@ -149,22 +150,25 @@ func shortWarning(w *admin.Warning) *admin.Warning {
 	return &short
 }
 
-func newStepsPart(steps []admin.Step, from *int) *stepsPart {
+func newStepsPart(steps []admin.Step, from *int, of wf.Status) *stepsPart {
 	first := max(0, len(steps)-maxSteps)
 	if from != nil {
 		first = min(*from, len(steps))
 	}
 	part := stepsPart{Total: len(steps), Rows: []stepRow{}}
 	for n, step := range steps[first:min(first+maxSteps, len(steps))] {
-		part.Rows = append(part.Rows, newStepRow(first+n, step))
+		part.Rows = append(part.Rows, newStepRow(first+n, step, of))
 	}
 	return &part
 }
 
-func newStepRow(place int, step admin.Step) stepRow {
+func newStepRow(place int, step admin.Step, of wf.Status) stepRow {
 	row := stepRow{
-		Place: place, Name: cut(step.Label(), 100), Kind: step.Kind, Status: step.Status, Attempts: step.Tried(),
-		Error: shortError(stepError(step), 200), RetryAt: step.RetryAt, WakeAt: step.WakeAt, Started: seconds(step.StartedAt),
+		Place: place, Name: cut(step.Label(), 100), Kind: step.Kind, Status: step.State(of), Attempts: step.Tried(),
+		Error: shortError(stepError(step), 200), Started: seconds(step.StartedAt),
+	}
+	if row.Status != admin.CutOff { // nothing wakes it any more
+		row.RetryAt, row.WakeAt = step.RetryAt, step.WakeAt
 	}
 	if step.FinishedAt != nil {
 		row.Finished = seconds(*step.FinishedAt)

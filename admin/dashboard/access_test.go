@@ -72,8 +72,7 @@ func TestAccessibility(t *testing.T) {
 		b.theme(theme)
 		for _, path := range r.wholePages() {
 			b.open(path)
-			eval[bool](b, `document.querySelectorAll(".step details").forEach((d) => { d.open = true; }), true`)
-			b.await(`!document.querySelector(".detail:not(.loaded)") && !document.querySelector(".detail.htmx-request")`)
+			b.openAll()
 			b.barriers(theme+" "+path, source)
 			for n := range eval[int](b, `document.querySelectorAll("main [popover]").length`) {
 				eval[bool](b, fmt.Sprintf(`document.querySelectorAll("main [popover]")[%d].showPopover(), true`, n))
@@ -82,6 +81,13 @@ func TestAccessibility(t *testing.T) {
 			}
 		}
 	}
+}
+
+// openAll opens the steps of a page, and waits for what each has to show.
+func (b *browser) openAll() {
+	b.t.Helper()
+	eval[bool](b, `document.querySelectorAll(".step details").forEach((d) => { d.open = true; }), true`)
+	b.await(`[...document.querySelectorAll(".detail")].every((d) => d.querySelector("dl"))`)
 }
 
 // barriers fails of every serious fault that axe-core finds.
@@ -99,22 +105,60 @@ func (b *browser) barriers(where, source string) {
 	}
 }
 
-// TestWidths looks whether a page has to be moved sideways, and whether something sticks out of its card.
+// crowded is an instance whose line of time has more waits and replays than there is room to name.
+func (r *rig) crowded() string {
+	r.t.Helper()
+	r.create("INGEST", "crowded", `{}`)
+	r.exec(`LET $began = time::now() - 1h;
+		FOR $n IN 0..12 {
+			LET $at = $began + duration::from_secs($n * 30);
+			CREATE type::record('_00_wf_step', ['crowded', 0, 'do', 'convert ' + <string>$n, 1]) SET instance = _00_wf_instance:crowded, seq = $n * 2 + 1, kind = 'do',
+				name = 'convert ' + <string>$n, occurrence = 1, status = 'complete', started_at = $at, finished_at = $at + 17s + 50ms, attempts = [
+					{ started_at: $at, ended_at: $at + 10ms, error: { name: 'Error', message: 'busy' } },
+					{ started_at: $at + 500ms, ended_at: $at + 510ms, error: { name: 'Error', message: 'busy' } },
+					{ started_at: $at + 17s, ended_at: $at + 17s + 50ms }];
+			CREATE type::record('_00_wf_step', ['crowded', 0, 'sleep', 'nap ' + <string>$n, 1]) SET instance = _00_wf_instance:crowded, seq = $n * 2 + 2, kind = 'sleep',
+				name = 'nap ' + <string>$n, occurrence = 1, status = 'complete', attempts = [], started_at = $at + 18s, finished_at = $at + 29s, wake_at = $at + 29s;
+		};
+		UPDATE _00_wf_instance:crowded SET status = 'complete', started_at = $began, finished_at = $began + 360s, steps_done = 24`, nil)
+	return "/admin/instances/crowded"
+}
+
+// axisFaults is what is wrong with the axis of a line of time: words that lie upon one another, or stick out, an axis that is no
+// axis of the bars, and one that says nothing. What does not fit is in a row below that nobody sees.
+const axisFaults = `[...document.querySelectorAll(".axis svg")].filter((svg) => svg.checkVisibility()).flatMap((svg) => {
+	const line = svg.getBoundingClientRect(), faults = [];
+	const bars = document.querySelector(".steps .bars").getBoundingClientRect();
+	if (Math.abs(line.left - bars.left) > 1 || Math.abs(line.right - bars.right) > 1) faults.push("the axis is from " + line.left + " to " + line.right + ", the bars from " + bars.left + " to " + bars.right);
+	const words = [...svg.querySelectorAll("text, b, i")].map((e) => ({ text: e.textContent, box: e.getBoundingClientRect(), row: (e.closest(".tick") ?? svg).getBoundingClientRect() }))
+		.filter((w) => w.box.top < w.row.bottom - 1);
+	if (svg.querySelector("i") && !words.some((w) => /\d/.test(w.text))) faults.push("the axis does not say how long a wait was");
+	for (const w of words) {
+		if (w.box.left < line.left - 1 || w.box.right > line.right + 1) faults.push(w.text + " sticks out");
+		for (const o of words) {
+			if (o !== w && o.box.left >= w.box.left && o.box.left < w.box.right - 0.5 && o.box.top < w.box.bottom - 2 && w.box.top < o.box.bottom - 2) faults.push(o.text + " lies upon " + w.text);
+		}
+	}
+	return faults;
+})`
+
+// TestWidths looks whether a page has to be moved sideways, whether something sticks out of its card, and whether a line of time
+// can be read.
 func TestWidths(t *testing.T) {
 	t.Parallel()
 	r := busyRig(t)
+	pages := append(r.wholePages(), r.crowded())
 	b := r.browse()
 	b.expects("status of 404")
 	b.signIn(fullSecret)
 	for _, width := range []int64{400, 800, 1280, 1360} {
 		b.size(width, 800)
-		for _, path := range r.wholePages() {
+		for _, path := range pages {
 			b.open(path)
-			eval[bool](b, `document.querySelectorAll(".step details").forEach((d) => { d.open = true; }), true`)
-			b.await(`!document.querySelector(".detail:not(.loaded)") && !document.querySelector(".detail.htmx-request")`)
+			b.openAll()
 			wide := eval[string](b, fmt.Sprintf(`(document.documentElement.scrollWidth <= %d ? [] : [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > %d + 1))
 				.concat([...document.querySelectorAll(".card table, .card .steps, .card .value")].filter((e) => e.getBoundingClientRect().right > e.closest(".card").getBoundingClientRect().right))
-				.slice(0, 5).map((e) => e.outerHTML.slice(0, 200)).join("\n")`, width, width))
+				.map((e) => e.outerHTML.slice(0, 200)).concat(%s).slice(0, 5).join("\n")`, width, width, axisFaults))
 			if wide != "" {
 				t.Errorf("%s, %d pixels wide, has something too wide: %s", path, width, wide)
 			}

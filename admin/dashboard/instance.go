@@ -1,14 +1,12 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/admin/api"
@@ -143,71 +141,4 @@ func (d *Dashboard) traceURL(id string) string {
 		return ""
 	}
 	return strings.ReplaceAll(d.cfg.TraceURL, "{trace}", id)
-}
-
-// stepView is the content of one step, within the page of its instance or alone.
-type stepView struct {
-	admin.Step
-
-	Instance admin.Instance
-	Attempts []attemptView
-	Address  string // of the step's value
-	Alone    bool
-}
-
-// An attemptView is an attempt and the pause before it.
-type attemptView struct {
-	admin.Attempt
-
-	Number int
-	Gap    string
-}
-
-func (d *Dashboard) step(v *visit) error {
-	i, s, err := d.oneStep(v)
-	if err != nil {
-		return err
-	}
-	content := stepView{Step: s, Instance: i, Address: valueAddress(i.ID, s), Alone: !v.htmx()}
-	var last *time.Time
-	for n, a := range s.Attempts {
-		one := attemptView{Attempt: a, Number: s.AttemptsBefore + n + 1}
-		if last != nil {
-			one.Gap = span(a.StartedAt.Sub(*last))
-		}
-		last = a.EndedAt
-		content.Attempts = append(content.Attempts, one)
-	}
-	w := d.view(v, "instances", s.Label(), content)
-	if v.htmx() {
-		return d.part(v, "step", w)
-	}
-	return d.show(v, "step", w)
-}
-
-// oneStep is the step that an address names.
-func (d *Dashboard) oneStep(v *visit) (admin.Instance, admin.Step, error) {
-	i, err := d.cfg.Durable.Get(v.ctx(), v.id("id"))
-	if err != nil {
-		return i, admin.Step{}, err
-	}
-	q := v.r.URL.Query()
-	like := admin.Step{Kind: q.Get("kind"), Name: q.Get("name"), Occurrence: cmp.Or(number(q.Get("n")), 1)}
-	s, err := d.cfg.Durable.Step(v.ctx(), i.ID, i.Incarnation, like)
-	return i, s, err
-}
-
-// stepAddress is where a step is shown.
-func stepAddress(instance string, s admin.Step) string {
-	return prefix + "/instances/" + url.PathEscape(instance) + "/step?" + stepQuery(s).Encode()
-}
-
-func valueAddress(instance string, s admin.Step) string {
-	q := stepQuery(s)
-	q.Set("of", "step")
-	return prefix + "/instances/" + url.PathEscape(instance) + "/value?" + q.Encode()
-}
-
-func stepQuery(s admin.Step) url.Values {
-	return url.Values{"kind": {s.Kind}, "name": {s.Name}, "n": {strconv.Itoa(s.Occurrence)}}
 }

@@ -104,3 +104,6 @@ func (v *visit) mayAct() bool { return v.who.May(string(admin.ScopeFull)) }
 
 // htmx says that a script of ours asks, for a part of the page.
 func (v *visit) htmx() bool { return v.r.Header.Get("Hx-Request") == "true" }
+
+// looks says that a page of ours looks again, as a whole.
+func (v *visit) looks() bool { return v.r.Header.Get("Spky-Look") != "" }

@@ -71,7 +71,7 @@ func (w view) moving(so bool, often time.Duration) view {
 
 // show answers with a page.
 func (d *Dashboard) show(v *visit, name string, w view) error {
-	if v.r.Header.Get("Spky-Look") == "" { // a page that only looks again does not show it
+	if !v.looks() { // a page that only looks again does not show it
 		w.Flash = v.told(v.r.URL.Path)
 	}
 	d.write(v.w, http.StatusOK, name, w)

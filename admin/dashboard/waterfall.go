@@ -11,27 +11,23 @@ import (
 // A waterfall is the steps of an instance on a line of time.
 type waterfall struct {
 	Rows []row
-	// Span is how long all of it lasted, Breaks where long waits are drawn shortened, Replays where the code ran
-	// again from its beginning.
+	// Span is how long all of it lasted, Replays where the code ran again from its beginning. Axes say that, and where
+	// long waits are drawn shortened, as far as there is room.
 	Span    string
-	Breaks  []tick
 	Replays []tick
-}
-
-// A tick is a place on the line of time.
-type tick struct {
-	At   float64
-	Text string
+	Axes    []axis
 }
 
 // A row is one step.
 type row struct {
 	admin.Step
 
-	// Key names the row's element, Rev what it is like: a detail that has been opened counts as long as it is the same.
-	Key, Rev string
-	Bars     []bar
-	Took     string
+	// Now is the step's state. Key names the row's element, Rev what it is like: a detail that has been opened counts as long as
+	// it is the same.
+	Now, Key, Rev string
+
+	Bars []bar
+	Took string
 	// Says is the bars in words, Note what the step waits for.
 	Says string
 	Note string
@@ -41,7 +37,7 @@ type row struct {
 // A bar is a stretch of a row.
 type bar struct {
 	X, W  float64
-	Class string // done, failed, busy, wait, gap
+	Class string // done, failed, busy, cut, wait, gap
 	Title string
 }
 
@@ -68,7 +64,7 @@ func newWaterfall(of admin.Summary, steps []admin.Step, now time.Time) waterfall
 		if s.StartedAt.Before(from) {
 			from = s.StartedAt
 		}
-		for _, worked := range attemptsOf(s, ended) {
+		for _, worked := range attemptsOf(of, s, ended) {
 			busy = append(busy, worked.stretch)
 			to = later(to, worked.to)
 		}
@@ -79,17 +75,20 @@ func newWaterfall(of admin.Summary, steps []admin.Step, now time.Time) waterfall
 	}
 	line := newScale(from, to, busy, cuts...)
 	w.Span = span(to.Sub(from))
+	var breaks []tick
 	for _, p := range line.parts {
 		if p.shortened {
-			w.Breaks = append(w.Breaks, tick{100 * (p.at + p.width/2) / line.total, span(p.to.Sub(p.from))})
+			lasts := p.to.Sub(p.from)
+			breaks = append(breaks, tick{At: 100 * (p.at + p.width/2) / line.total, Text: span(lasts), lasts: lasts})
 		}
 	}
 	for _, s := range steps {
 		w.Rows = append(w.Rows, newRow(of, s, line, ended))
 		if at, ok := resumed(s, busy); ok {
-			w.Replays = append(w.Replays, tick{line.at(at), at.UTC().Format(exact)})
+			w.Replays = append(w.Replays, tick{At: line.at(at), Text: at.UTC().Format(exact)})
 		}
 	}
+	w.Axes = newAxes(breaks, w.Replays)
 	return w
 }
 
@@ -116,30 +115,45 @@ type worked struct {
 }
 
 // attemptsOf are the attempts of a step that does something.
-func attemptsOf(s admin.Step, ended time.Time) []worked {
+func attemptsOf(of admin.Summary, s admin.Step, ended time.Time) []worked {
 	if s.Kind != "do" {
 		return nil
 	}
 	var all []worked
 	for i, a := range s.Attempts {
-		w := worked{stretch{a.StartedAt, later(a.StartedAt, ended)}, "busy", "runs"}
+		w := worked{stretch: stretch{a.StartedAt, later(a.StartedAt, ended)}}
 		if a.EndedAt != nil {
-			w.to, w.class, w.title = *a.EndedAt, "done", "done"
+			w.to = *a.EndedAt
 		}
-		if a.Error != nil {
+		switch state := a.State(of.Status); state {
+		case "failed":
 			w.class, w.title = "failed", "failed: "+cut(200, a.Error.Name+": "+a.Error.Message)
+		case "running":
+			w.class, w.title = "busy", "runs"
+		case admin.CutOff:
+			w.class, w.title = "cut", cutOff(of)
+		default:
+			w.class, w.title = "done", state
 		}
 		w.title = fmt.Sprintf("attempt %d, %s, %s", s.AttemptsBefore+i+1, span(w.to.Sub(w.from)), w.title)
 		all = append(all, w)
 	}
 	if len(all) == 0 {
-		w := worked{stretch{s.StartedAt, endOf(s, ended)}, "done", s.Status}
-		if !s.Done() {
+		w := worked{stretch{s.StartedAt, endOf(s, ended)}, "done", s.State(of.Status)}
+		switch {
+		case w.title == admin.CutOff:
+			w.class, w.title = "cut", cutOff(of)
+		case !s.Done():
 			w.class = "busy"
 		}
 		all = append(all, w)
 	}
 	return all
+}
+
+// cutOff says what became of what was under way when its instance ended.
+func cutOff(of admin.Summary) string {
+	return admin.CutOff + " when the instance " + admin.Ending(of.Status)
 }
 
 // resumed is when the code ran again because a wait was over, where nothing else of the instance ran
@@ -166,8 +180,9 @@ func resumed(s admin.Step, busy []stretch) (time.Time, bool) {
 }
 
 func newRow(of admin.Summary, s admin.Step, line scale, ended time.Time) row {
+	now := s.State(of.Status)
 	r := row{
-		Step: s, Key: mark(s.Kind, s.Name, s.Occurrence), Rev: fmt.Sprintf("%d-%d-%s", of.Incarnation, len(s.Attempts), s.Status),
+		Step: s, Now: now, Key: mark(s.Kind, s.Name, s.Occurrence), Rev: fmt.Sprintf("%d-%d-%s", of.Incarnation, len(s.Attempts), now),
 		Took: span(endOf(s, ended).Sub(s.StartedAt)),
 	}
 	add := func(from, to time.Time, class, title string) {
@@ -175,9 +190,13 @@ func newRow(of admin.Summary, s admin.Step, line scale, ended time.Time) row {
 		r.Bars = append(r.Bars, bar{X: min(x, 100-thinnest), W: max(line.at(to)-x, thinnest), Class: class, Title: title})
 	}
 	if s.Kind == "do" {
-		r.attempts(s, ended, add)
+		r.attempts(of, ended, add)
 	} else {
-		add(s.StartedAt, endOf(s, ended), "wait", fmt.Sprintf("%s, %s", waiting(s), r.Took))
+		title := fmt.Sprintf("%s, %s", waiting(s), r.Took)
+		if now == admin.CutOff {
+			title += ", " + cutOff(of)
+		}
+		add(s.StartedAt, endOf(s, ended), "wait", title)
 	}
 	r.note(of)
 	var said []string
@@ -189,25 +208,27 @@ func newRow(of admin.Summary, s admin.Step, line scale, ended time.Time) row {
 }
 
 // attempts draws the attempts of a step, and the pauses between them.
-func (r *row) attempts(s admin.Step, ended time.Time, add func(from, to time.Time, class, title string)) {
-	all := attemptsOf(s, ended)
+func (r *row) attempts(of admin.Summary, ended time.Time, add func(from, to time.Time, class, title string)) {
+	all := attemptsOf(of, r.Step, ended)
 	for i, w := range all {
 		if i > 0 && w.from.After(all[i-1].to) {
 			add(all[i-1].to, w.from, "gap", "paused for "+span(w.from.Sub(all[i-1].to)))
 		}
 		add(w.from, w.to, w.class, w.title)
 	}
-	if last := all[len(all)-1]; s.Status == "retrying" && ended.After(last.to) {
-		add(last.to, ended, "gap", "pauses before the next attempt")
+	if last := all[len(all)-1]; r.Status == "retrying" && ended.After(last.to) {
+		title := "pauses before the next attempt"
+		if r.Now == admin.CutOff {
+			title = "paused for " + span(ended.Sub(last.to)) + ", " + cutOff(of)
+		}
+		add(last.to, ended, "gap", title)
 	}
 }
 
-// note says what a step waits for.
+// note says what the step waits for.
 func (r *row) note(of admin.Summary) {
 	switch {
-	case r.Done():
-	case admin.Terminal(of.Status): // nothing goes on with it
-		r.Status = "cut off"
+	case r.Done(), r.Now == admin.CutOff: // nothing goes on with it
 	case r.Kind == "waitForEvent":
 		r.Note, r.Due = "waits for an event", r.WakeAt
 		if w := of.WaitingFor; w != nil && w.Name == r.Name && len(w.Types) > 0 {

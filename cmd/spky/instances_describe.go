@@ -69,7 +69,7 @@ func (p *program) describeInstance(ctx context.Context, d durable, args []string
 	}
 	p.printInstance(i, steps, events, now, f)
 	for _, s := range steps {
-		if err := p.printStep(s, now, f); err != nil {
+		if err := p.printStep(i, s, now, f); err != nil {
 			return err
 		}
 	}
@@ -156,16 +156,19 @@ func indented(text string, by int) string {
 	return strings.ReplaceAll(printableLines(strings.TrimSpace(strings.ReplaceAll(text, "\t", "  "))), "\n", "\n"+strings.Repeat(" ", by))
 }
 
-func (p *program) printStep(s admin.Step, now time.Time, f describeFlags) error {
-	o := p.fields(18)
+func (p *program) printStep(of admin.Instance, s admin.Step, now time.Time, f describeFlags) error {
+	o, state := p.fields(18), s.State(of.Status)
+	if state == admin.CutOff {
+		now = until(of.FinishedAt, now)
+	}
 	fmt.Fprintf(p.out, "\n%s\n", o.style.Bold(render.Printable(s.Label())))
 	o.indent = "  "
 	o.text("Type", s.Kind)
-	o.styled("Status", o.style.Status(s.Status))
+	o.styled("Status", o.style.Status(state))
 	o.moment("Start", &s.StartedAt)
 	o.moment("End", s.FinishedAt)
 	o.text("Duration", render.Span(until(s.FinishedAt, now).Sub(s.StartedAt)))
-	if !s.Done() {
+	if state != admin.CutOff && !s.Done() {
 		o.moment("Retries at", s.RetryAt)
 		o.moment("Ends at the latest", s.WakeAt)
 	}
@@ -183,22 +186,31 @@ func (p *program) printStep(s admin.Step, now time.Time, f describeFlags) error 
 		o.text("Attempts", fmt.Sprintf("1 of %d", attempts(s)))
 		return nil
 	}
-	table := render.NewTable("ATTEMPT", "START", "END", "DURATION", "STATE", "ERROR")
-	table.Paint(4, o.style.Status)
 	if s.AttemptsBefore > 0 {
 		o.text("Attempts", fmt.Sprintf("the last %d of %d", len(s.Attempts), s.Tried()))
 	}
+	table := attemptsTable(of, s, now)
+	table.Paint(4, o.style.Status)
+	return table.WriteIndented(p.out, o.style, "  ")
+}
+
+// attemptsTable lists the attempts of a step; what has no end lasts until now.
+func attemptsTable(of admin.Instance, s admin.Step, now time.Time) *render.Table {
+	table := render.NewTable("ATTEMPT", "START", "END", "DURATION", "STATE", "ERROR")
 	for n, a := range s.Attempts {
-		state, end, why := "running", "-", ""
+		state, end, why := a.State(of.Status), "-", ""
+		if state == "done" {
+			state = "success"
+		}
 		if a.EndedAt != nil {
-			state, end = "success", clock(*a.EndedAt)
+			end = clock(*a.EndedAt)
 		}
 		if a.Error != nil {
-			state, why = "failed", a.Error.Name+": "+a.Error.Message
+			why = a.Error.Name + ": " + a.Error.Message
 		}
 		table.Add(fmt.Sprintf("%d/%d", s.AttemptsBefore+n+1, attempts(s)), clock(a.StartedAt), end, render.Span(until(a.EndedAt, now).Sub(a.StartedAt)), state, render.Cut(why, 100))
 	}
-	return table.WriteIndented(p.out, o.style, "  ")
+	return table
 }
 
 // attempts is how many a step has at most.

@@ -91,7 +91,7 @@ func (w *instanceWatcher) tell(progress admin.Progress) error {
 		b.WriteString("\r\x1b[K")
 	}
 	for _, s := range progress.Changed {
-		if line := w.step(s); line != "" && (s.Done() || !w.live) {
+		if line := w.step(s, progress.Instance.Status); line != "" && (s.Done() || !w.live) {
 			fmt.Fprintf(&b, "%s  %s\n", w.style.Dim(clock(at)), line)
 		}
 	}
@@ -107,8 +107,8 @@ func (w *instanceWatcher) tell(progress admin.Progress) error {
 	return err
 }
 
-// step is a step in a line.
-func (w *instanceWatcher) step(s admin.Step) string {
+// step is a step in a line, of an instance in a state.
+func (w *instanceWatcher) step(s admin.Step, of wf.Status) string {
 	name := render.Printable(s.Label())
 	var took time.Duration
 	if s.FinishedAt != nil {
@@ -118,7 +118,9 @@ func (w *instanceWatcher) step(s admin.Step) string {
 	if n := failures(s); n > 0 {
 		failed = fmt.Sprintf(" after %s", count(n, "failed attempt", "failed attempts"))
 	}
-	switch s.Status {
+	switch s.State(of) {
+	case admin.CutOff:
+		return fmt.Sprintf("%s %s %s", w.style.Dim("○"), name, admin.CutOff)
 	case "complete":
 		return fmt.Sprintf("%s %s %s%s", w.style.Green("✔"), name, w.style.Dim(render.Span(took)), failed)
 	case "errored":

@@ -141,7 +141,8 @@
 		const detail = details.open ? details.querySelector(":scope > .detail:not(.loaded)") : null;
 		if (!detail) return;
 		detail.classList.add("loaded");
-		htmx.ajax("GET", detail.dataset.src, { target: detail, swap: "innerHTML" }).catch(() => detail.classList.remove("loaded"));
+		// of its own: of what one element asks for while it waits for an answer, all but the last is dropped
+		htmx.ajax("GET", detail.dataset.src, { source: detail, target: detail, swap: "innerHTML" }).catch(() => detail.classList.remove("loaded"));
 	}
 	document.addEventListener("toggle", (e) => {
 		if (e.target.matches("details")) load(e.target);

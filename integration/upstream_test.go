@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -52,9 +52,9 @@ func testUpstream(t *testing.T, full bool) {
 	}
 	ids["cancelled"] = db.create(map[string]any{"assigned_to": surreal.RecordID{Table: "user", ID: "x"}, "path": "/never", "max_retries": 100, "retry_strategy": "exponential"})
 	b.reached(1 + 1 + 2 + 3 + 1)
-	table := outbox.New(outbox.Config{DB: db.client, Name: "job", Cancelled: outbox.Failed})
+	jobs := admin.NewJobs(admin.JobsConfig{DB: db.client, Tables: []string{"job"}})
 	eventually(t, "the job is cancelled", func() (bool, any) {
-		_, err := table.Cancel(t.Context(), ids["cancelled"])
+		_, err := jobs.Cancel(t.Context(), surreal.FormatID(ids["cancelled"]))
 		return db.job(ids["cancelled"]).Status == "failed", err
 	})
 	eventually(t, "all jobs have ended", func() (bool, any) {

@@ -135,16 +135,16 @@ func TestAnyKindOfIDCanBeWorkedOn(t *testing.T) {
 		if got := r.settle(Outcome{ID: heldBy[0].ID, Epoch: job.Epoch, Status: Failed, Counts: true, Failure: &Failure{Code: 500, Reason: "r", Attempt: 1}}); !got.Written || got.Err != nil {
 			t.Errorf("%s: settled as %+v", name, got)
 		}
-		if was, err := r.table.Retry(r.ctx, id); err != nil || was != Failed {
-			t.Errorf("%s: retry found %q, %v", name, was, err)
+		if was := r.operate("retry", id); was != (operation{Failed, true}) {
+			t.Errorf("%s: retry: %+v", name, was)
 		}
-		if was, err := r.table.Cancel(r.ctx, id); err != nil || was != Pending {
-			t.Errorf("%s: cancel found %q, %v", name, was, err)
+		if was := r.operate("cancel", id); was != (operation{Pending, true}) {
+			t.Errorf("%s: cancel: %+v", name, was)
 		}
 		if parsed, err := surreal.ParseID(name); err != nil {
 			t.Errorf("%s: can't be parsed: %v", name, err)
-		} else if row, err := r.table.Get(r.ctx, parsed); err != nil || row["status"] != "cancelled" {
-			t.Errorf("%s: row is %v, %v", name, row, err)
+		} else if row := r.row(parsed); row.Status != Cancelled {
+			t.Errorf("%s: row is %+v", name, row)
 		}
 	}
 }

@@ -7,6 +7,9 @@
 //	   │ retry               ├ cancel ──────────────────────────▶ cancelled
 //	   └──── failed, cancelled, success                            (pending → cancelled directly)
 //
+// Cancel and retry are what operators do: functions of the schema, fn::spky::job::cancel and retry, which package admin
+// calls.
+//
 // A claim carries a lease and an epoch. The epoch is a fencing token: it grows at every claim and
 // whenever a job is taken away from its holder, and every later write of that holder names it. A
 // holder that lost its job can write nothing any more.

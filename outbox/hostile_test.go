@@ -37,11 +37,11 @@ func TestWhatCreatorsWriteHoldsNothingUp(t *testing.T) {
 		if got := r.settle(Outcome{ID: failed, Epoch: job.Epoch, Status: Failed, Counts: true, Failure: &Failure{Code: 500, Reason: "r", Attempt: job.Attempt()}}); !got.Written || got.Err != nil {
 			t.Errorf("%s: settled as %+v", set, got)
 		}
-		if _, err := r.table.Retry(r.ctx, failed); err != nil {
-			t.Errorf("%s: retry: %v", set, err)
+		if was := r.operate("retry", failed); was != (operation{Failed, true}) {
+			t.Errorf("%s: retry: %+v", set, was)
 		}
-		if _, err := r.table.Cancel(r.ctx, cancelled); err != nil {
-			t.Errorf("%s: cancel: %v", set, err)
+		if was := r.operate("cancel", cancelled); was != (operation{Pending, true}) {
+			t.Errorf("%s: cancel: %+v", set, was)
 		}
 		if job.Attempt() < 1 || job.Attempts() < 1 || job.Attempts() > MaxAttempts || r.table.AttemptTimeout(job).Hours() > 1 {
 			t.Errorf("%s: claimed as %+v", set, job)

@@ -145,3 +145,6 @@ func integer(v any, otherwise int) int {
 	}
 	return otherwise
 }
+
+// A Row is a whole job as stored, by column.
+type Row = map[string]any

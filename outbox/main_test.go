@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -101,10 +102,10 @@ func (r *rig) dead(nodes ...string) {
 // job writes a due job.
 func (r *rig) job(key any, columns map[string]any) surreal.RecordID {
 	r.tb.Helper()
-	id, err := r.table.Create(r.ctx, Draft{ID: surreal.NewRecordID("job", key), Path: "/x", Columns: columns})
-	if err != nil {
-		r.tb.Fatal(err)
-	}
+	id := surreal.NewRecordID("job", key)
+	content := map[string]any{"path": "/x", "payload": nil}
+	maps.Copy(content, columns)
+	r.exec("CREATE $id CONTENT $content RETURN NONE", map[string]any{"id": id, "content": content})
 	return id
 }
 
@@ -164,6 +165,16 @@ func (j jobRow) codes() string {
 		text += fmt.Sprintf("%v/%d ", e.Code, e.Attempt)
 	}
 	return text
+}
+
+// stored is a job with all its columns.
+func (r *rig) stored(id surreal.RecordID) []Row {
+	r.tb.Helper()
+	rows, err := surreal.First[[]Row](r.ctx, r.db, "SELECT * FROM $id", map[string]any{"id": id})
+	if err != nil {
+		r.tb.Fatalf("read %s: %v", surreal.FormatID(id), err)
+	}
+	return rows
 }
 
 func (r *rig) row(id surreal.RecordID) jobRow {

@@ -116,8 +116,8 @@ func TestACancelledJobOfADeadNodeIsCancelled(t *testing.T) {
 	r := newRig(t)
 	id := r.job("x", nil)
 	r.claim("a", id)
-	if was, err := r.table.Cancel(r.ctx, id); err != nil || was != Processing {
-		t.Fatalf("cancel found %q, %v", was, err)
+	if was := r.operate("cancel", id); was != (operation{Processing, true}) {
+		t.Fatalf("cancel: %+v", was)
 	}
 	r.dead("a")
 	r.reap(id)

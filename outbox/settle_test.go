@@ -77,9 +77,9 @@ func TestReportJ1AStaleHolderWritesNothing(t *testing.T) {
 			id := r.job("x", nil)
 			job := r.claim("a", id)
 			take(r, id)
-			before, _ := r.table.Get(r.ctx, id)
+			before := r.stored(id)
 			got := r.settle(Outcome{ID: id, Epoch: job.Epoch, Status: Success, Result: "stale", Failure: &Failure{Code: 1, Attempt: 1}})
-			after, _ := r.table.Get(r.ctx, id)
+			after := r.stored(id)
 			if got.Written || got.Err != nil {
 				t.Errorf("settled as %+v", got)
 			}
@@ -90,7 +90,7 @@ func TestReportJ1AStaleHolderWritesNothing(t *testing.T) {
 	}
 }
 
-func format(t *testing.T, row Row) string {
+func format(t *testing.T, row []Row) string {
 	t.Helper()
 	text, err := surreal.ToJSON(row)
 	if err != nil {

@@ -38,7 +38,7 @@ type Table struct {
 	cfg                          Config
 	claim, mine, reread          string
 	due, held, stray, straighten string
-	adopt, touch, get, create    string
+	adopt, touch                 string
 	late, enlist, succeed        string
 	partition                    partitionTexts
 }
@@ -60,7 +60,7 @@ func New(cfg Config) *Table {
 		cfg: cfg, partition: newPartitionTexts(cfg),
 		claim: strings.ReplaceAll(text("claim"), slotMark, ""), mine: text("mine"), reread: text("reread"),
 		due: text("due"), held: text("held"), stray: text("stray"), straighten: text("straighten"),
-		adopt: text("adopt"), touch: text("touch"), get: text("get"), create: text("create"),
+		adopt: text("adopt"), touch: text("touch"),
 		late: text("late"), enlist: text("enlist"), succeed: text("succeed"),
 	}
 }

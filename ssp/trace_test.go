@@ -170,9 +170,7 @@ func TestACancelledJobsSpanEndsToo(t *testing.T) {
 	r.start(s.backends(), to)
 	id := r.job("x", "/x", nil)
 	r.eventually("it runs", func() bool { return g.inside.Load() == 1 })
-	if _, err := r.operator().Cancel(r.ctx, id); err != nil {
-		t.Fatal(err)
-	}
+	r.cancel(id)
 	r.settled(id, "cancelled")
 	r.eventually("the job's span ends", func() bool {
 		jobs := named(kept.GetSpans(), "job job")

@@ -11,7 +11,6 @@ import (
 	"github.com/anishathalye/porcupine"
 	"golang.org/x/sync/errgroup"
 
-	"sp00ky.cloud/spky/outbox"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -138,7 +137,7 @@ func jobHistory(t *testing.T, edit *mutant) []porcupine.Operation {
 	r := newRig(t, edit)
 	walks := r.jobClient(r.ctx, r.db, 0, nil).walks
 	for _, w := range walks {
-		if _, err := w.table.Create(r.ctx, outbox.Draft{ID: w.id, Path: "/x", Columns: map[string]any{"max_retries": MaxRetries}}); err != nil {
+		if err := w.create(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -39,11 +39,13 @@ func (r *rig) jobWalk(ctx context.Context, db *surreal.Client, n int) (*jobWalk,
 			return nil, err
 		}
 	}
-	id, err := w.table.Create(ctx, outbox.Draft{
-		ID: surreal.NewRecordID("job", n), Path: "/x", Columns: map[string]any{"max_retries": MaxRetries},
-	})
-	w.id = id
-	return w, err
+	w.id = surreal.NewRecordID("job", n)
+	return w, w.create()
+}
+
+// create writes the job.
+func (w *jobWalk) create() error {
+	return surreal.Exec(w.ctx, w.db, "CREATE $id SET path = '/x', payload = NULL, max_retries = $max RETURN NONE", map[string]any{"id": w.id, "max": MaxRetries})
 }
 
 // beat makes a node's last heartbeat that much later than now.
@@ -64,9 +66,9 @@ func (w *jobWalk) do(a JobAction) (string, error) {
 	case Claim:
 		return w.claim(a.By)
 	case Cancel:
-		return operatedOn(w.table.Cancel(w.ctx, w.id))
+		return w.operate("RETURN fn::spky::job::cancel($id, 'cancelled')")
 	case Retry:
-		return operatedOn(w.table.Retry(w.ctx, w.id))
+		return w.operate("RETURN fn::spky::job::retry($id)")
 	case Reap:
 		return w.reap()
 	case ByHand:
@@ -120,11 +122,12 @@ func (w *jobWalk) settle(a JobAction) (string, error) {
 	return settled(got[0].Written, got[0].Status), nil
 }
 
-func operatedOn(was outbox.Status, err error) (string, error) {
-	if refused := (*outbox.StateError)(nil); errors.As(err, &refused) {
-		return operated(false, refused.Status), nil
-	}
-	return operated(true, was), err
+func (w *jobWalk) operate(call string) (string, error) {
+	was, err := surreal.First[struct {
+		Status  outbox.Status `json:"status"`
+		Changed bool          `json:"changed"`
+	}](w.ctx, w.db, call, map[string]any{"id": w.id})
+	return operated(was.Changed, was.Status), err
 }
 
 func (w *jobWalk) reap() (string, error) {

@@ -50,7 +50,7 @@ func newNodeMetrics(n *Node) *nodeMetrics {
 		lateness:   histogram("job_lateness_seconds", "Time from when a job was due until its request was sent."),
 		attempt:    histogram("job_attempt_seconds", "Time that an attempt took."),
 		circuit:    register(n.registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "spky_circuit_open", Help: "1 while a backend's circuit is open."}, []string{"backend"})),
-		polling:    register(n.registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "spky_polling", Help: "1 while a backend's jobs come so fast that its table is polled and its live feed paused."}, []string{"backend"})),
+		polling:    register(n.registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "spky_polling", Help: "1 while a backend's jobs come so fast, or so many wait, that its table is polled and its live feed paused."}, []string{"backend"})),
 		feedStarts: counter("live_subscriptions_total", "LIVE SELECT registrations.", "table"),
 		feedDeaf:   counter("live_deaf_total", "Subscriptions found deaf and replaced.", "table"),
 		rescued:    register(n.registry, prometheus.NewCounter(prometheus.CounterOpts{Name: "spky_workflow_instances_rescued_total", Help: "Workflow instances that lived without a job and got one."})),

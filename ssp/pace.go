@@ -9,7 +9,9 @@ import (
 // How a lane hears of new jobs depends on their rate. A LIVE SELECT announces a job within a
 // millisecond or two, but the database evaluates it at every write of every row of the table, for
 // each node: about as much work as the write itself. From busyRate on, a look every pollEvery costs
-// less, and the database has that work free for jobs; below calmRate the feed is worth its price.
+// less, and the database has that work free for jobs; below calmRate the feed is worth its price. A lane
+// that has not caught up with what is due for a whole window has nothing to hear either, however slowly
+// its jobs go.
 const (
 	busyRate  = 250 // jobs a second
 	calmRate  = 100
@@ -27,7 +29,8 @@ type pace struct {
 	started time.Time // of the present window
 	claimed int
 	heard   int
-	calm    time.Time // since when the rate has been below calmRate
+	caught  bool      // up with what is due, at some moment of the window
+	calm    time.Time // since when the rate has been below calmRate, and the lane not behind
 	polling bool
 }
 
@@ -39,6 +42,13 @@ func (p *pace) count(heard, claimed int) {
 	p.claimed += claimed
 }
 
+// catch takes whether anything that is due is still to be claimed.
+func (p *pace) catch(behind bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.caught = p.caught || !behind
+}
+
 // decide answers whether to poll, and whether that has just changed. A window ends early when it
 // has already seen a busy second's jobs.
 func (p *pace) decide(now time.Time) (polling, changed bool) {
@@ -48,14 +58,14 @@ func (p *pace) decide(now time.Time) (polling, changed bool) {
 	if took < paceWindow && (p.polling || jobs < busyRate) {
 		return p.polling, false
 	}
-	rate := float64(jobs) / max(took, paceWindow).Seconds()
-	p.started, p.heard, p.claimed = now, 0, 0
-	if rate >= calmRate {
+	rate, behind := float64(jobs)/max(took, paceWindow).Seconds(), !p.started.IsZero() && took >= paceWindow && !p.caught
+	p.started, p.heard, p.claimed, p.caught = now, 0, 0, false
+	if rate >= calmRate || behind {
 		p.calm = now
 	}
 	was := p.polling
 	switch {
-	case rate >= busyRate:
+	case rate >= busyRate || behind:
 		p.polling = true
 	case now.Sub(p.calm) >= calmFor:
 		p.polling = false
@@ -65,6 +75,7 @@ func (p *pace) decide(now time.Time) (polling, changed bool) {
 
 // steer switches between feed and polling as the pace demands.
 func (l *lane) steer() {
+	l.pace.catch(l.behind())
 	polling, changed := l.pace.decide(time.Now())
 	if !changed {
 		return
@@ -78,6 +89,15 @@ func (l *lane) steer() {
 	l.mu.Lock()
 	l.polling = polling
 	l.mu.Unlock()
+}
+
+// behind says whether jobs are due that nobody here has claimed yet.
+func (l *lane) behind() bool {
+	now := l.node.clock.now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, ok := l.queue.next()
+	return l.more || ok && !at.After(now)
 }
 
 // poll looks for new jobs while the feed is paused. It answers true where it found any.

@@ -1,9 +1,11 @@
 package ssp
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
+	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -14,6 +16,8 @@ func TestPaceDecides(t *testing.T) {
 	now := time.Unix(1000, 0)
 	p.decide(now)
 	second := func(heard, claimed int) bool {
+		p.catch(true)
+		p.catch(false)
 		p.count(heard, claimed)
 		now = now.Add(paceWindow)
 		polling, _ := p.decide(now)
@@ -42,6 +46,40 @@ func TestPaceDecides(t *testing.T) {
 		if got := second(s.heard, s.claimed); got != s.polling {
 			t.Fatalf("step %d, %d jobs heard and %d claimed: polling %t, want %t", i, s.heard, s.claimed, got, s.polling)
 		}
+	}
+}
+
+// TestWhoIsBehindPolls has a lane whose jobs go slowly, and of which more are due than it can take.
+func TestWhoIsBehindPolls(t *testing.T) {
+	t.Parallel()
+	var p pace
+	now := time.Unix(1000, 0)
+	p.decide(now)
+	for i, s := range []struct{ behind, polling bool }{{true, true}, {true, true}, {false, true}, {false, false}, {true, true}} {
+		p.catch(true)
+		p.catch(s.behind)
+		p.count(1, 1)
+		now = now.Add(paceWindow)
+		if polling, _ := p.decide(now); polling != s.polling {
+			t.Fatalf("second %d, behind %t: polling %t, want %t", i, s.behind, polling, s.polling)
+		}
+	}
+}
+
+// TestNobodyListensWhileItsSlotsAreTaken has a backend that answers nothing, and more jobs than it has slots.
+func TestNobodyListensWhileItsSlotsAreTaken(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	answer := make(chan struct{})
+	s := serve(t, func(http.ResponseWriter, *http.Request) { <-answer })
+	n := r.start(s.backends(func(b *config.Backend) { b.Concurrency = 1 }))
+	r.tenants("x", repeated(100, "")...)
+	r.eventually("the lane polls", func() bool { return n.metric("spky_polling") == 1 })
+	close(answer)
+	r.eventually("all are done", func() bool { return r.count("job", "success") == 100 })
+	r.eventually("the lane listens again", func() bool { return n.metric("spky_polling") == 0 && n.metric("spky_live_up") == 1 })
+	if got := len(s.requests()); got != 100 {
+		t.Errorf("%d requests for 100 jobs", got)
 	}
 }
 

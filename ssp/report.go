@@ -36,7 +36,7 @@ func (n *Node) row() map[string]any {
 //	                   holds due ones beyond them, oldest_due since when the first of them has been
 //	circuit            closed or open, circuit_since, and circuit_reason: the last failure
 //	refused            why the table takes none of the runner's writes; absent where it does
-//	feed, polling      whether its live feed is up, or paused because jobs come too fast for one
+//	feed, polling      whether its live feed is up, or paused because too many jobs come or wait for one
 //	attempts, failures of about the last minute, and p50_ms, p99_ms, how long the attempts took
 func (l *lane) report() map[string]any {
 	now := l.node.clock.now()

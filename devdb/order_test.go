@@ -79,3 +79,23 @@ func TestQueriesRunSideBySide(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestASignOfLifeHasNoOrder asks for one while others have to wait, for a sign-in that waits itself.
+func TestASignOfLifeHasNoOrder(t *testing.T) {
+	t.Parallel()
+	target := devdbtest.Fresh(t)
+	c := signedIn(t, target)
+	replies := pipeline(t, c, []request{
+		{Method: "query", Params: []any{"SLEEP 1m"}},
+		{Method: "signin", Params: []any{map[string]any{"user": target.User, "pass": target.Password}}},
+		{Method: "ping"},
+	})
+	if _, err := c.await(replies[2]); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-replies[1]:
+		t.Errorf("the sign-in did not wait for the query before it: %+v", got)
+	default:
+	}
+}

@@ -153,9 +153,11 @@ func (c *Client) establish(ctx context.Context) (*transport, error) {
 	return t, nil
 }
 
-// step limits one call of the sign-in.
+// step limits one call of the sign-in. It is as patient as with any call: checking a password is the most work that a
+// busy server can be asked for, and whoever gives up and comes again asks for more of it. A server that has gone
+// meanwhile is noticed by its missing pings.
 func (c *Client) step(ctx context.Context, t *transport, method string, params ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.DialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)
 	defer cancel()
 	_, err := t.call(ctx, method, params...)
 	return err

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 type fakeServer struct {
 	*httptest.Server
 	answer  func(ws *fakeSocket, id uint64, method string)
+	signIns bool // go to answer too, instead of being let in
 	sockets sync.WaitGroup
 }
 
@@ -98,7 +100,11 @@ func fakeTB(t testing.TB, answer func(ws *fakeSocket, id uint64, method string))
 
 func fakeOn(t testing.TB, start func(http.Handler) *httptest.Server, answer func(ws *fakeSocket, id uint64, method string)) Config {
 	t.Helper()
-	s := &fakeServer{answer: answer}
+	return (&fakeServer{answer: answer}).on(t, start)
+}
+
+func (s *fakeServer) on(t testing.TB, start func(http.Handler) *httptest.Server) Config {
+	t.Helper()
 	s.Server = start(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
 		s.Server.Close()
@@ -133,7 +139,7 @@ func (s *fakeServer) serve(w http.ResponseWriter, r *http.Request) {
 		if err := Unmarshal(frame, &request); err != nil {
 			return
 		}
-		if request.Method == "signin" {
+		if request.Method == "signin" && !s.signIns {
 			ws.reply(env.id, "token")
 			continue
 		}
@@ -290,6 +296,29 @@ func TestServerThatOnlyPings(t *testing.T) {
 	state := seen.until(t, func(s State) bool { return !s.Connected })
 	if state.Err == nil || !strings.Contains(state.Err.Error(), "no byte came") && !strings.Contains(state.Err.Error(), "no answer came") {
 		t.Errorf("got %v", state.Err)
+	}
+}
+
+// A server that is busy with checking a password for longer than it takes to dial, and says that it is there.
+func TestSigningInMayTakeItsTime(t *testing.T) {
+	t.Parallel()
+	cfg := (&fakeServer{signIns: true, answer: signsInLate()}).on(t, httptest.NewServer)
+	cfg.DialTimeout, cfg.PingInterval = time.Second, 2*time.Second
+	connect(t, cfg)
+}
+
+// signsInLate answers a sign-in when it has been asked for a sign of life.
+func signsInLate() func(ws *fakeSocket, id uint64, method string) {
+	var signIn atomic.Uint64
+	return func(ws *fakeSocket, id uint64, method string) {
+		if method == "signin" {
+			signIn.Store(id)
+			return
+		}
+		ws.reply(id, None)
+		if method == "ping" {
+			ws.reply(signIn.Load(), "token")
+		}
 	}
 }
 

@@ -299,6 +299,9 @@ func (f jobFacts) failed(c *Cause, at string) {
 	default:
 		c.Code = "attempts_exhausted"
 		c.Sentence = fmt.Sprintf("All %s failed, the last %s with %s.", counted(f.row.Attempts, "attempt"), at, last.says())
+		if f.row.Attempts == 1 {
+			c.Sentence = fmt.Sprintf("Its only attempt failed %s with %s.", at, last.says())
+		}
 		c.Remedy = "mend what the last error says" + again
 	}
 }

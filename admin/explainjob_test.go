@@ -143,6 +143,7 @@ func TestExplainJobsThatHaveEnded(t *testing.T) {
 	r.says(r.explains(r.job("good", "{ path: '/x' }"), "succeeded").Causes[0], "in attempt 1", "spky jobs retry job:good")
 	s.status.Store(http.StatusBadGateway)
 	r.says(r.explains(r.job("bad", "{ path: '/x', max_retries: 2 }"), "attempts_exhausted").Causes[0], "All 2 attempts failed", "502", "Bad Gateway")
+	r.says(r.explains(r.job("once", "{ path: '/x', max_retries: 1 }"), "attempts_exhausted").Causes[0], "Its only attempt failed", "502")
 	s.status.Store(http.StatusTeapot)
 	r.says(r.explains(r.job("final", "{ path: '/x' }"), "not_retried").Causes[0], "Attempt 1 of 3", "418", "retryOn")
 	r.says(r.explains(r.job("escape", "{ path: '/../x' }"), "refused").Causes[0], "sent no request", "..")

@@ -24,14 +24,17 @@ func StepStatuses() []string {
 	return []string{"running", "retrying", "waiting", "complete", "errored"}
 }
 
+// StepKinds are the kinds of a step.
+func StepKinds() []string { return []string{"do", "sleep", "waitForEvent"} }
+
 // StepOptions choose steps of an instance. Its zero value is the first of them.
 type StepOptions struct {
 	// After wants steps with a greater Seq, Before those with a lesser one where it is not 0. Last wants the
 	// last of them instead of the first.
 	After, Before int
 	Last          bool
-	// Status narrows the list where it is not "", Query to names with it in them, whatever its case.
-	Status, Query string
+	// Status and Kind narrow the list where they are not "", Query to names with it in them, whatever its case.
+	Status, Kind, Query string
 	// Limit is how many steps at most, up to MaxPage. Defaults to DefaultPage.
 	Limit int
 }
@@ -59,9 +62,9 @@ func (d *Durable) StepPage(ctx context.Context, id string, incarnation int, o St
 	}
 	vars := map[string]any{"id": id, "incarnation": incarnation}
 	statement := stepsIndexStatement
-	if o.Status != "" || o.Query != "" {
+	if o.Status != "" || o.Kind != "" || o.Query != "" {
 		statement = stepsFilteredStatement
-		vars["status"], vars["query"] = given(o.Status), given(strings.ToLower(o.Query))
+		vars["status"], vars["kind"], vars["query"] = given(o.Status), given(o.Kind), given(strings.ToLower(o.Query))
 	}
 	places, err := surreal.First[[]stepPlace](ctx, d.db, statement, vars)
 	if err != nil {
@@ -96,7 +99,7 @@ func (o StepOptions) Of(steps []Step) (StepPage, error) {
 	var places []stepPlace
 	query := strings.ToLower(o.Query)
 	for _, s := range steps {
-		if (o.Status == "" || s.Status == o.Status) && strings.Contains(strings.ToLower(s.Name), query) {
+		if (o.Status == "" || s.Status == o.Status) && (o.Kind == "" || s.Kind == o.Kind) && strings.Contains(strings.ToLower(s.Name), query) {
 			fit = append(fit, s)
 			places = append(places, stepPlace{Seq: s.Seq})
 		}
@@ -144,6 +147,8 @@ func (o StepOptions) check() error {
 		return inputf("steps after %d and before %d; allowed: their seq, from 1", o.After, o.Before)
 	case o.Status != "" && !slices.Contains(StepStatuses(), o.Status):
 		return inputf("status %q of steps; allowed: %s", o.Status, strings.Join(StepStatuses(), ", "))
+	case o.Kind != "" && !slices.Contains(StepKinds(), o.Kind):
+		return inputf("kind %q of steps; allowed: %s", o.Kind, strings.Join(StepKinds(), ", "))
 	case len(o.Query) > 500:
 		return inputf("the query has %d bytes; allowed: 500", len(o.Query))
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 const fillStepsStatement = `INSERT INTO _00_wf_step (<array> 0..$n).map(|$n| { RETURN {
-	id: ['long', 0, 'do', 'step ' + <string> ($n * 7919 % 1000), 1], instance: _00_wf_instance:long, seq: $n + 1 + math::floor($n / 10), kind: 'do', name: 'step ' + <string> ($n * 7919 % 1000),
+	id: ['long', 0, 'do', 'step ' + <string> ($n * 7919 % 1000), 1], instance: _00_wf_instance:long, seq: $n + 1 + math::floor($n / 10), kind: IF $n % 9 = 4 { 'sleep' } ELSE { 'do' }, name: 'step ' + <string> ($n * 7919 % 1000),
 	occurrence: 1, status: IF $n % 10 = 3 { 'errored' } ELSE { 'complete' }, output: { hidden: true }, started_at: time::now(), finished_at: time::now(), attempts: [] } }) RETURN NONE`
 
 // TestStepPages walks through the steps of an instance in both directions; of each tenth seq there are two.
@@ -69,16 +69,20 @@ func TestStepPages(t *testing.T) {
 	if err != nil || named.Total == 0 || named.Total == 95 {
 		t.Errorf("by name: %d, %v", named.Total, err)
 	}
+	slept, err := r.durable.StepPage(r.ctx, "long", 0, StepOptions{Kind: "sleep"})
+	if err != nil || slept.Total != 11 || slices.ContainsFunc(slept.Steps, func(s Step) bool { return s.Kind != "sleep" }) {
+		t.Errorf("sleeps: %+v, %v", slept, err)
+	}
 	if other, err := r.durable.StepPage(r.ctx, "long", 1, StepOptions{}); err != nil || other.Total != 0 || len(other.Steps) != 0 {
 		t.Errorf("of another incarnation: %+v, %v", other, err)
 	}
-	for _, o := range []StepOptions{{Status: "errored", Limit: 5}, {Query: "STEP 91"}} {
+	for _, o := range []StepOptions{{Status: "errored", Limit: 5}, {Query: "STEP 91"}, {Kind: "sleep"}, {Kind: "sleep", Status: "errored"}, {Kind: "waitForEvent"}} {
 		known, err := o.Of(all)
 		if page, pageErr := r.durable.StepPage(r.ctx, "long", 0, o); err != nil || pageErr != nil || pretty(t, names(known.Steps)) != pretty(t, names(page.Steps)) || known.Total != page.Total {
 			t.Errorf("%+v: of known steps %+v, else %+v; %v, %v", o, known, page, err, pageErr)
 		}
 	}
-	for _, o := range []StepOptions{{Limit: -1}, {Limit: MaxPage + 1}, {Status: "bad"}, {After: -1}, {Before: -1}} {
+	for _, o := range []StepOptions{{Limit: -1}, {Limit: MaxPage + 1}, {Status: "bad"}, {Kind: "bad"}, {After: -1}, {Before: -1}} {
 		var input *InputError
 		_, err := r.durable.StepPage(r.ctx, "long", 0, o)
 		wants(t, pretty(t, o), err, &input, "allowed")

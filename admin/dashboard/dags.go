@@ -85,7 +85,7 @@ func (d *Dashboard) run(v *visit) error {
 	for _, s := range one.Steps {
 		n := node{name: s.Name, state: s.Status, note: s.Status, dependsOn: s.DependsOn}
 		if s.Job != "" && len(s.Job) <= maxLink {
-			n.href = prefix + "/jobs/" + url.PathEscape(s.Job)
+			n.href = jobLink(s.Job)
 		}
 		nodes = append(nodes, n)
 	}

@@ -34,7 +34,9 @@ func (d *Dashboard) funcs() template.FuncMap {
 		"code":        code,
 		"cut":         cut,
 		"count":       count,
-		"jobLink":     func(id string) string { return prefix + "/jobs/" + url.PathEscape(id) },
+		"jobLink":     jobLink,
+		"nodeLink":    func(node string) string { return prefix + "/nodes#" + mark("node", node) },
+		"backendLink": func(name string) string { return prefix + "/nodes#" + mark("b", name) },
 		"linkable":    func(id string) bool { return len(id) <= maxLink },
 		"path":        url.PathEscape,
 		"stepAddress": stepAddress,
@@ -44,6 +46,9 @@ func (d *Dashboard) funcs() template.FuncMap {
 		"ms":          func(ms int64) string { return whole(time.Duration(ms) * time.Millisecond) },
 	}
 }
+
+// jobLink is where a job is shown.
+func jobLink(id string) string { return prefix + "/jobs/" + url.PathEscape(id) }
 
 // code is a sentence with what stands between backquotes as code.
 func code(text string) template.HTML {
@@ -185,7 +190,7 @@ func tone(state any) string {
 // quantile writes one as what it is, an upper bound; there is none without attempts.
 func quantile(ms float64, attempts int) string {
 	if attempts == 0 {
-		return "-"
+		return "–"
 	}
 	return "≤ " + span(time.Duration(math.Ceil(ms))*time.Millisecond)
 }

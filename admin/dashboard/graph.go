@@ -7,10 +7,12 @@ import (
 
 // Measures of a graph, in pixels.
 const (
-	boxWidth, boxHeight = 168, 44
+	boxWidth, boxHeight = 188, 44
 	gapAcross, gapDown  = 44, 12
-	// boxText is how much of a name a box has room for, in bytes.
-	boxText = 22
+	// boxText is how much of a name or a note a page holds, in bytes; how much of it a box has room for the browser sees.
+	boxText = 60
+	// textLeft, textTop and textRight are how far the text of a box is from its edges.
+	textLeft, textTop, textRight = 26, 4, 6
 )
 
 // A graph is steps that depend on one another, each to the right of what it depends on.
@@ -22,10 +24,10 @@ type graph struct {
 
 // A box is one step.
 type box struct {
-	X, Y, TextX, TextY, NoteY int
-	Name, Short, State, Note  string
-	Href                      string
-	Width, Height             int
+	X, Y, Width, Height             int
+	TextX, TextY, TextWidth         int
+	Name, Short, State, Note, Title string
+	Href                            string
 }
 
 // An edge leads from a step to one that depends on it.
@@ -53,9 +55,13 @@ func newGraph(nodes []node) graph {
 		column := depth[n.name]
 		b := box{
 			X: column * (boxWidth + gapAcross), Y: rows[column] * (boxHeight + gapDown), Width: boxWidth, Height: boxHeight,
-			Name: n.name, Short: cut(boxText, n.name), State: n.state, Note: cut(boxText+4, n.note), Href: n.href,
+			Name: n.name, Short: cut(boxText, n.name), State: n.state, Note: cut(boxText, n.note), Href: n.href,
+			Title: n.name, TextX: column*(boxWidth+gapAcross) + textLeft, TextWidth: boxWidth - textLeft - textRight,
 		}
-		b.TextX, b.TextY, b.NoteY = b.X+26, b.Y+19, b.Y+35
+		b.TextY = b.Y + textTop
+		if n.note != "" {
+			b.Title += ", " + n.note
+		}
 		rows[column]++
 		place[n.name] = b
 		g.Boxes = append(g.Boxes, b)

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -24,6 +25,9 @@ type instanceView struct {
 	Waterfall   waterfall
 	Query       query
 	StepStates  []string
+	StepKinds   []string
+	// JobGone says that the job that ran it last has been deleted.
+	JobGone bool
 	// Wrong is what cannot be meant by the filters of the steps.
 	Wrong string
 	// Newest says that the last steps are shown. First, Earlier, Later and Latest are addresses of other pages
@@ -48,12 +52,15 @@ func (d *Dashboard) instance(v *visit) error {
 	if err != nil {
 		return err
 	}
-	q := queryOf(v, "steps", "name", "after", "before", "first")
+	q := queryOf(v, "steps", "kind", "name", "after", "before", "first")
 	content := instanceView{
-		Instance: i, Verbs: i.Verbs(), Query: q, StepStates: admin.StepStatuses(), TraceURL: d.traceURL(i.TraceID), Replays: max(i.Runs-1, 0),
+		Instance: i, Verbs: i.Verbs(), Query: q, StepStates: admin.StepStatuses(), StepKinds: admin.StepKinds(), TraceURL: d.traceURL(i.TraceID), Replays: max(i.Runs-1, 0),
 	}
 	if i.WaitingFor != nil {
 		content.EventTypes = i.WaitingFor.Types
+	}
+	if content.JobGone, err = d.gone(v.ctx(), i); err != nil {
+		return err
 	}
 	if err := d.steps(v, &content); err != nil {
 		return err
@@ -71,12 +78,25 @@ func (d *Dashboard) instance(v *visit) error {
 	return d.show(v, "instance", d.view(v, "instances", i.ID, content).watching(api.TopicInstance, i.ID).moving(i.Status == "running", growing).moving(content.Explanation != nil, pondering))
 }
 
+// gone says whether the last job of an instance that has ended has been deleted: one that had not begun is, when its
+// instance is terminated, and others are once they are old.
+func (d *Dashboard) gone(ctx context.Context, i admin.Instance) (bool, error) {
+	if i.Job == "" || i.Live() {
+		return false, nil
+	}
+	_, err := d.cfg.Jobs.Get(ctx, i.Job)
+	if errors.Is(err, admin.ErrNotFound) {
+		return true, nil
+	}
+	return false, err
+}
+
 // steps reads the page of steps that is asked for: the last ones unless the address says otherwise, which is where
 // something moves.
 func (d *Dashboard) steps(v *visit, c *instanceView) error {
 	q := c.Query
 	o := admin.StepOptions{
-		Status: q.Get("steps"), Query: q.Get("name"), After: number(q.Get("after")), Before: number(q.Get("before")), Limit: stepRows,
+		Status: q.Get("steps"), Kind: q.Get("kind"), Query: q.Get("name"), After: number(q.Get("after")), Before: number(q.Get("before")), Limit: stepRows,
 	}
 	o.Last = o.Before > 0 || o.After == 0 && q.Get("first") == ""
 	page, err := d.stepPage(v.ctx(), c.Summary, o)
@@ -91,7 +111,7 @@ func (d *Dashboard) steps(v *visit, c *instanceView) error {
 	}
 	at := func(name string, n int) string {
 		plain := query{q.path, url.Values{}}
-		for _, filter := range []string{"steps", "name"} {
+		for _, filter := range []string{"steps", "kind", "name"} {
 			if q.Get(filter) != "" {
 				plain.values.Set(filter, q.Get(filter))
 			}
@@ -105,7 +125,7 @@ func (d *Dashboard) steps(v *visit, c *instanceView) error {
 		}
 		if page.Later > 0 {
 			c.Later = at("after", page.Steps[n-1].Seq)
-			c.Latest = strings.TrimSuffix(query{q.path, url.Values{"steps": q.values["steps"], "name": q.values["name"]}}.With("after", ""), "?")
+			c.Latest = strings.TrimSuffix(query{q.path, url.Values{"steps": q.values["steps"], "kind": q.values["kind"], "name": q.values["name"]}}.With("after", ""), "?")
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/admin/api"
 	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/ssp/dag"
 )
 
 // jobsView is the content of the list of jobs.
@@ -73,6 +74,8 @@ type jobView struct {
 	Verbs       []string
 	Explanation *admin.Explanation
 	TraceURL    string
+	// Run is the run of a DAG whose step the job is, "" of others.
+	Run string
 }
 
 func (d *Dashboard) job(v *visit) error {
@@ -81,6 +84,9 @@ func (d *Dashboard) job(v *visit) error {
 		return err
 	}
 	content := jobView{Job: job, Verbs: job.Verbs(), TraceURL: d.traceURL(job.TraceID)}
+	if id, err := d.cfg.Jobs.ID(job.ID); err == nil {
+		content.Run, _ = dag.RunOf(id.ID)
+	}
 	if job.Status != outbox.Success && job.Status != outbox.Cancelled {
 		why, err := d.cfg.Explainer.Job(v.ctx(), job.ID)
 		if err != nil {

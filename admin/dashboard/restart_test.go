@@ -65,6 +65,7 @@ func TestRestartFromAStep(t *testing.T) {
 	b.told(`step do "nobody's" #1 not found in execution history`)
 	b.state("complete")
 
+	b.expects("status of 404")                                       // it may look again when the step is forgotten
 	b.open("/admin/instances/one/step?kind=do&name=count+pages&n=1") // the step's own page leads to the instance's
 	b.click(`button[popovertarget^="ask-restart-"]`)
 	b.click(`.sheet:popover-open form button:not(.quiet)`)

@@ -30,6 +30,8 @@ type axis struct {
 const (
 	wideGap, narrowGap = 9, 20
 	replayGap          = 5
+	// atEnds is how much more room the first and the last have.
+	atEnds = 1.5
 )
 
 // newAxes chooses what is said of a line. Of what is too close to one another the longest comes first.
@@ -58,24 +60,26 @@ func spaced(ticks []tick, gap float64) []tick {
 		if i+1 < len(chosen) {
 			to = (chosen[i].At + chosen[i+1].At) / 2
 		}
-		chosen[i].place(from, to)
+		needs := gap
+		if i == 0 || i+1 == len(chosen) { // at the ends of the line there is room at the other side
+			needs = atEnds * gap
+		}
+		chosen[i].place(from, to, needs)
 	}
 	return chosen
 }
 
-// lopsided is how much of its room a text may do without so that it stands in the middle above its place.
-const lopsided = 0.5
-
-// place gives a tick the room between two places: as much of it as lies alike on both sides, or where that is little, all
-// of it.
-func (t *tick) place(from, to float64) {
+// place gives a tick the room between two places: as much as lies alike on both sides, or where that is too little, what it
+// needs towards the side that has more.
+func (t *tick) place(from, to, needs float64) {
 	half := min(t.At-from, to-t.At)
+	needs = min(needs, to-from)
 	switch {
-	case 2*half >= lopsided*(to-from):
+	case 2*half >= needs:
 		t.X, t.W, t.Side = t.At-half, 2*half, "middle"
 	case t.At-from < to-t.At:
-		t.X, t.W, t.Side = from, to-from, "start"
+		t.X, t.W, t.Side = from, needs, "start"
 	default:
-		t.X, t.W, t.Side = from, to-from, "end"
+		t.X, t.W, t.Side = to-needs, needs, "end"
 	}
 }

@@ -110,7 +110,7 @@ func TestRunsOfADAGHavePages(t *testing.T) {
 // TestQuantile writes upper bounds as such.
 func TestQuantile(t *testing.T) {
 	t.Parallel()
-	if got := quantile(11.2, 5) + " " + quantile(0, 0); got != "≤ 12 ms -" {
+	if got := quantile(11.2, 5) + " " + quantile(0, 0); got != "≤ 12 ms –" {
 		t.Error(got)
 	}
 }

@@ -8,6 +8,16 @@ window.spkyCharts = (() => {
 	const sizeOf = (element) => ({ width: Math.max(120, element.clientWidth), height: 110 });
 	const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 	const digits = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1, notation: "compact" });
+	// amount is a value as its chart has it: a time in the unit that suits it, or a number.
+	const amount = (n, unit) => {
+		const ms = { ms: 1, s: 1000 }[unit] * n;
+		if (Number.isNaN(ms)) return digits.format(n);
+		if (ms === 0) return "0";
+		for (const [name, of] of [["h", 3600000], ["min", 60000], ["s", 1000]]) {
+			if (ms >= of) return `${digits.format(ms / of)} ${name}`;
+		}
+		return `${digits.format(ms)} ms`;
+	};
 	const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 	const hour = (seconds, times) => new Date(seconds * 1000).toLocaleTimeString([], {
 		hour: "2-digit", minute: "2-digit", second: times.at(-1) - times[0] < 600 ? "2-digit" : undefined, hourCycle: "h23",
@@ -25,7 +35,7 @@ window.spkyCharts = (() => {
 				delete strong.dataset.now;
 				return;
 			}
-			const values = data.series.map((s) => `${digits.format(s.values[at])} ${s.label}`);
+			const values = data.series.map((s) => `${amount(s.values[at], element.dataset.unit)} ${s.label}`);
 			strong.textContent = `${clock(data.times[at])}: ${values.join(", ")}`;
 		};
 	}
@@ -46,9 +56,9 @@ window.spkyCharts = (() => {
 			columns = columns.map((_, from) => data.times.map((_, at) => columns.slice(from).reduce((sum, column) => sum + column[at], 0)));
 		}
 		const plot = new uPlot({
-			...sizeOf(element), legend: { show: false }, cursor: { y: false, drag: { setScale: false } }, padding: [8, 18, 0, 0],
+			...sizeOf(element), legend: { show: false }, cursor: { y: false, drag: { setScale: false } }, padding: [8, 26, 0, 0],
 			scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
-			axes: [{ ...axis, size: 22, space: 64, values: (_, ticks) => ticks.map((t) => hour(t, data.times)) }, { ...axis, size: 38, values: (_, ticks) => ticks.map((n) => digits.format(n)) }],
+			axes: [{ ...axis, size: 22, space: 64, values: (_, ticks) => ticks.map((t) => hour(t, data.times)) }, { ...axis, size: 46, values: (_, ticks) => ticks.map((n) => amount(n, element.dataset.unit)) }],
 			series: [{}, ...series(element, data)], hooks: { setCursor: [says(element, data)] },
 		}, [data.times, ...columns], element);
 		drawn.get(element)?.plot.destroy();

@@ -101,21 +101,35 @@ func (r *rig) live(box schema.Outbox, keys ...string) {
 				r.tb.Errorf("%s: settled as %+v, %v", key, settled, err)
 			}
 		}
-		row, err := table.Get(r.ctx, id)
-		entries, _ := row["errors"].([]any)
-		if err != nil || row["status"] != "failed" || len(entries) != 2 {
-			r.tb.Errorf("%s is %v, %v; want two errors", key, row, err)
+		job := map[string]any{"id": id, "cancelled": box.Cancelled}
+		if row := r.one("SELECT status, errors FROM ONLY $id", job); row.Status != "failed" || len(row.Errors) != 2 {
+			r.tb.Errorf("%s is %+v; want two errors", key, row)
 		}
-		if _, err := table.Retry(r.ctx, id); err != nil {
-			r.tb.Errorf("%s: retry: %v", key, err)
+		for _, verb := range []string{"fn::spky::job::retry($id)", "fn::spky::job::cancel($id, $cancelled)"} {
+			if was := r.one("RETURN "+verb, job); !was.Changed {
+				r.tb.Errorf("%s: %s: %+v", key, verb, was)
+			}
 		}
-		if _, err := table.Cancel(r.ctx, id); err != nil {
-			r.tb.Errorf("%s: cancel: %v", key, err)
-		}
-		if row, err := table.Get(r.ctx, id); err != nil || row["status"] != box.Cancelled {
-			r.tb.Errorf("%s is %v, %v; want %s", key, row["status"], err, box.Cancelled)
+		if row := r.one("SELECT status, errors FROM ONLY $id", job); row.Status != box.Cancelled {
+			r.tb.Errorf("%s is %+v; want %s", key, row, box.Cancelled)
 		}
 	}
+}
+
+// A lived is what the database says of a job, and of a verb on it.
+type lived struct {
+	Status  string `json:"status"`
+	Errors  []any  `json:"errors"`
+	Changed bool   `json:"changed"`
+}
+
+func (r *rig) one(surql string, vars map[string]any) lived {
+	r.tb.Helper()
+	said, err := surreal.First[lived](r.ctx, r.db.Retrying(), surql, vars)
+	if err != nil {
+		r.tb.Fatalf("%s: %v", surql, err)
+	}
+	return said
 }
 
 func TestFindings(t *testing.T) {

@@ -81,8 +81,13 @@ func TestASlowGroupHoldsTheOthersUpForAWhile(t *testing.T) {
 			wait  time.Duration
 			sent  []int
 		}{
-			{1, slowGroup - 1, []int{1}}, {2, 0, []int{1}}, {0, 1, []int{1, 2}}, {1, slowGroup, []int{1, 2, 1}}, {0, slowGroup, []int{1, 2, 1}},
-			{1, slowGroup, []int{1, 2, 1, 1}}, {groupMany, slowGroup, []int{1, 2, 1, 1}},
+			{1, slowGroup - 1, []int{1}},
+			{2, 0, []int{1}},
+			{0, 1, []int{1, 2}},
+			{1, slowGroup, []int{1, 2, 1}},
+			{0, slowGroup, []int{1, 2, 1}},
+			{1, slowGroup, []int{1, 2, 1, 1}},
+			{groupMany, slowGroup, []int{1, 2, 1, 1}},
 		} {
 			for range step.calls {
 				calls.Go(func() {

@@ -40,7 +40,8 @@ func (r *rig) jobWalk(ctx context.Context, db *surreal.Client, n int) (*jobWalk,
 		}
 	}
 	w.id = surreal.NewRecordID("job", n)
-	return w, w.create()
+	err := w.create()
+	return w, err
 }
 
 // create writes the job.

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/schedule"
 	"sp00ky.cloud/spky/surreal"
 )
@@ -22,6 +23,8 @@ type Config struct {
 	Backends []config.Backend
 	// Schedules are started by the clock, those of [schedule.Specs] whose backends are among Backends.
 	Schedules []schedule.Spec
+	// Redact says what logs and traces do not show: of texts of errors, what they repeat of a job's payload and result.
+	Redact redact.Rules
 	// ID names this process among the nodes and must be new for every process. Defaults to
 	// "ssp-" and a random text.
 	ID string

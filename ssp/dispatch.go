@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -131,10 +132,10 @@ func encodePayload(payload any) ([]byte, error) {
 }
 
 // note logs what became of an attempt.
-func (l *lane) note(log *slog.Logger, o outbox.Outcome) {
+func (l *lane) note(log *slog.Logger, o outbox.Outcome, mask *redact.Mask) {
 	attrs := []any{"status", o.Status}
 	if o.Failure != nil {
-		attrs = append(attrs, "code", o.Failure.Code, "reason", cut(o.Failure.Reason, 200))
+		attrs = append(attrs, "code", o.Failure.Code, "reason", cut(mask.Text(o.Failure.Reason), 200))
 	}
 	switch {
 	case o.Status == outbox.Success:

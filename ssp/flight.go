@@ -50,8 +50,9 @@ func (l *lane) start(f *flight) {
 		v := l.attempt(ctx, f.job)
 		took := time.Since(started)
 		l.metrics.attempted(f.job, v, took)
-		spans.judged(v)
-		l.finish(f, v, took, spans)
+		mask := l.mask(f.job, v)
+		spans.judged(v, mask)
+		l.finish(f, v, took, settlement{spans: spans, mask: mask})
 	})
 }
 
@@ -78,15 +79,15 @@ func (l *lane) attempt(ctx context.Context, job outbox.Job) (v verdict) {
 }
 
 // finish frees the flight's slot and hands what it came to over to the settler.
-func (l *lane) finish(f *flight, v verdict, took time.Duration, spans *flightTrace) {
+func (l *lane) finish(f *flight, v verdict, took time.Duration, s settlement) {
 	l.learn(v)
-	o := l.outcome(f.job, v)
+	s.key, s.attempt, s.outcome = f.key, f.job.Attempt(), l.outcome(f.job, v)
 	l.mu.Lock()
 	l.tempo.note(took)
 	l.recent.note(took, v.status == outbox.Failed || v.unreachable != nil)
 	l.mu.Unlock()
 	l.pass()
-	l.settler.add(settlement{key: f.key, attempt: f.job.Attempt(), outcome: o, spans: spans})
+	l.settler.add(s)
 	l.poke()
 }
 

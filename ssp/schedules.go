@@ -215,7 +215,7 @@ func (s *scheduler) fire(ctx context.Context, row schedule.Row, now time.Time) b
 			s.node.noticeError(ctx, "schedules", log, errors.Join(err, noted))
 		}
 		if news && ctx.Err() == nil {
-			log.Warn("schedule: a tick that is due can't be started; it is tried again", "reason", err)
+			log.Warn("schedule: a tick that is due can't be started; it is tried again", "reason", masked{err, s.node.maskOf(row)})
 		}
 		return false
 	}

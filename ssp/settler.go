@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/redact"
 )
 
 const (
@@ -26,6 +27,7 @@ type settlement struct {
 	outcome outbox.Outcome
 	refused int // how often the table has refused it
 	spans   *flightTrace
+	mask    *redact.Mask // of what is said of it
 }
 
 // A settler writes a lane's outcomes, as many at a time as have gathered. An outcome is given up
@@ -159,6 +161,9 @@ func (s *settler) write(ctx context.Context, batch []settlement) {
 
 func (s *settler) judge(one settlement, found outbox.Settled) {
 	log := s.lane.log.With("job", one.key, "attempt", one.attempt)
+	if found.Err != nil {
+		found.Err = masked{found.Err, one.mask} // the database repeats values that it refuses
+	}
 	var again time.Time
 	switch {
 	case found.Written && found.Err != nil:
@@ -184,7 +189,7 @@ func (s *settler) judge(one settlement, found outbox.Settled) {
 		if one.outcome.Status != outbox.Pending {
 			s.lane.node.dags.settled(one.outcome.ID)
 		}
-		s.lane.note(log, one.outcome)
+		s.lane.note(log, one.outcome, one.mask)
 		one.spans.settled(one.outcome)
 	}
 	s.lane.metrics.settled(one.outcome, found)

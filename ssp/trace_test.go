@@ -185,7 +185,7 @@ func TestTracingThatIsOffAllocatesNothing(t *testing.T) { //nolint:paralleltest 
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(1000, func() {
 		_, spans := l.trace(ctx, job)
-		spans.judged(verdict{status: outbox.Failed})
+		spans.judged(verdict{status: outbox.Failed}, nil)
 		spans.settled(outbox.Outcome{Status: outbox.Failed})
 	}); n != 0 {
 		t.Errorf("%v allocations an attempt", n)

@@ -16,7 +16,9 @@ func TestStepsOfWhatWasTerminated(t *testing.T) {
 	p.must("workflows", "trigger", "GREET", `{"name": "you", "wait": true}`, "--id", "g")
 	seen := newWatched()
 	ended := make(chan int, 1)
-	go func() { ended <- p.start(t.Context(), strings.NewReader(""), seen, seen, "workflows", "instances", "watch", "GREET", "g") }()
+	go func() {
+		ended <- p.start(t.Context(), strings.NewReader(""), seen, seen, "workflows", "instances", "watch", "GREET", "g")
+	}()
 	<-seen.saw("waiting  1 step done  event answered, until 20")
 	if out := p.must("workflows", "instances", "describe", "GREET", "g"); !strings.Contains(out, "Ends at the latest") || strings.Contains(out, "cut off") {
 		t.Errorf("while it waits:\n%s", out)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -33,10 +34,13 @@ var (
 
 // DAGs are jobs that wait for one another: the top-level `workflows` of the configuration. Its methods may be
 // called from any goroutine.
-type DAGs struct{ db *surreal.Client }
+type DAGs struct {
+	db    *surreal.Client
+	hider hider
+}
 
-// NewDAGs makes it; nothing is sent.
-func NewDAGs(db *surreal.Client) *DAGs { return &DAGs{db} }
+// NewDAGs makes it; nothing is sent. Texts of errors are shown without what rules hide.
+func NewDAGs(db *surreal.Client, rules redact.Rules) *DAGs { return &DAGs{db, hider{db, rules}} }
 
 // A DAG is one of the configuration that a node has written into the database.
 type DAG struct {
@@ -187,6 +191,9 @@ func (d *DAGs) Run(ctx context.Context, id string) (DetailedRun, error) {
 		}
 		one.Steps = append(one.Steps, step)
 	}
+	if err := d.hider.dagRuns(ctx, []DAGRun{one.DAGRun}, one.Steps...); err != nil {
+		return DetailedRun{}, fmt.Errorf("get run %s: %w", id, err)
+	}
 	return one, nil
 }
 
@@ -223,6 +230,7 @@ func (d *DAGs) read(ctx context.Context, name any) ([]DAG, error) {
 	}
 	all := make([]DAG, 0, len(answer.DAGs))
 	for _, row := range answer.DAGs {
+		row.Trouble = d.hider.trouble(row.Row)
 		one := row.dag(answer.Now)
 		last, err := d.Runs(ctx, row.Name, "", 1)
 		if err != nil {

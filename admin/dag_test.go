@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/dag"
 	"sp00ky.cloud/spky/ssp/retention"
 	"sp00ky.cloud/spky/ssp/schedule"
@@ -36,7 +37,7 @@ func (r *rig) flows() *DAGs {
 	r.check(schedule.Store{DB: r.db.Retrying()}.Deploy(r.ctx, schedule.Specs(cfg)))
 	_, err := retention.Configure(r.ctx, r.db.Retrying(), cfg.Retention, nil)
 	r.check(err)
-	return NewDAGs(r.db)
+	return NewDAGs(r.db, redact.Rules{})
 }
 
 // over ends the job of a step, as a node does, and goes on with the run.
@@ -59,7 +60,7 @@ func stepStates(run DetailedRun) string {
 func TestDAGsAreListed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	if all, err := NewDAGs(r.db).List(r.ctx); err != nil || len(all) != 0 {
+	if all, err := NewDAGs(r.db, redact.Rules{}).List(r.ctx); err != nil || len(all) != 0 {
 		t.Errorf("without DAGs: %v, %v", all, err)
 	}
 	s := r.deployed()
@@ -131,7 +132,7 @@ func TestDAGsAreListed(t *testing.T) {
 func TestADAGWithoutAClockIsNoSchedule(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	s, d := NewSchedules(r.db), r.flows()
+	s, d := NewSchedules(r.db, redact.Rules{}), r.flows()
 	r.exec("CREATE site:a", nil)
 	ctx := WithActor(r.ctx, Actor{Name: "ann", Via: "cli"})
 	for verb, do := range map[string]func() error{

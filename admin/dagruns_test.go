@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sync/errgroup"
+
+	"sp00ky.cloud/spky/redact"
 )
 
 // TestARunThatMovesIsListedOnce lists runs while one of them goes from state to state.
@@ -23,7 +25,7 @@ func TestARunThatMovesIsListedOnce(t *testing.T) {
 		}
 		return nil
 	})
-	dags := NewDAGs(r.db)
+	dags := NewDAGs(r.db, redact.Rules{})
 	for range 300 {
 		runs, err := dags.Runs(r.ctx, "nightly", "", 0)
 		r.check(err)

@@ -18,7 +18,7 @@
 //     no statement of it sorts or scans a table. What is created meanwhile shows on no later page, what is
 //     deleted is missing, and nothing is shown twice or left out.
 //   - Lists, changes and overviews hold no payload, result, params or output. Where those are shown, what
-//     the configuration redacts is not.
+//     the configuration redacts is not, nor in texts of errors that repeat it.
 //   - Whatever is changed leaves one row in the audit, in the same transaction (Jobs.Clear: from before it
 //     begins), with the actor of the context (see [WithActor]); what was refused or failed leaves one too.
 //   - Of verbs that race, with each other or with what a node does, one wins, and every caller is told

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
 )
@@ -16,8 +17,8 @@ type DurableConfig struct {
 	// Backends are those of the configuration: they say which outbox table the runs of a new instance
 	// go to. Without them instances can be looked at and acted upon, but not created.
 	Backends []config.Backend
-	// Redact lists what is not to be shown; see [NewRedaction].
-	Redact Redaction
+	// Redact says what is not to be shown.
+	Redact redact.Rules
 }
 
 // Durable is what can be done to workflows and their instances. Its methods may be called from any
@@ -25,12 +26,12 @@ type DurableConfig struct {
 type Durable struct {
 	db       *surreal.Client
 	backends []config.Backend
-	redact   Redaction
+	hider    hider
 }
 
 // NewDurable makes it; nothing is sent.
 func NewDurable(cfg DurableConfig) *Durable {
-	return &Durable{db: cfg.DB, backends: cfg.Backends, redact: cfg.Redact}
+	return &Durable{db: cfg.DB, backends: cfg.Backends, hider: hider{cfg.DB, cfg.Redact}}
 }
 
 // Statuses are the states of an instance, in the order of its life.

@@ -10,6 +10,7 @@ import (
 
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/dag"
 	"sp00ky.cloud/spky/surreal"
 )
@@ -23,6 +24,8 @@ type ExplainConfig struct {
 	// Tables are the outbox tables in which a job is looked for that is named by its key alone. Defaults to
 	// those of Backends.
 	Tables []string
+	// Redact says what texts of errors are not to show.
+	Redact redact.Rules
 }
 
 // An Explainer says why a job, an instance, a run of a DAG or a schedule is not running, from its row, from what the nodes tell of
@@ -32,11 +35,12 @@ type Explainer struct {
 	db       *surreal.Client
 	backends []config.Backend
 	tables   []string
+	hider    hider
 }
 
 // NewExplainer makes it; nothing is sent.
 func NewExplainer(cfg ExplainConfig) *Explainer {
-	e := &Explainer{db: cfg.DB, backends: cfg.Backends, tables: cfg.Tables}
+	e := &Explainer{db: cfg.DB, backends: cfg.Backends, tables: cfg.Tables, hider: hider{cfg.DB, cfg.Redact}}
 	if len(e.tables) > 0 {
 		return e
 	}

@@ -66,6 +66,9 @@ func (e *Explainer) instanceFacts(ctx context.Context, id string) (instanceFacts
 		return f, err
 	}
 	f.found, f.row = true, rows[0]
+	if err := e.hider.summaries(ctx, Summary{ID: id, Incarnation: f.row.Incarnation, Error: f.row.Error}); err != nil {
+		return f, err
+	}
 	if f.row.Job != nil && !Terminal(f.row.Status) {
 		job, err := e.jobRow(ctx, *f.row.Job)
 		if err != nil {
@@ -99,6 +102,9 @@ func (e *Explainer) parts(ctx context.Context, f *instanceFacts) error {
 		f.steps = append(f.steps, row.step(nil))
 	}
 	sortSteps(f.steps)
+	if err := e.hider.steps(ctx, life{f.id, f.row.Incarnation}, f.steps); err != nil {
+		return err
+	}
 	if f.events, err = surreal.First[[]explainedEvents](ctx, e.db, explainEventsStatement, vars); err != nil {
 		return fmt.Errorf("read events: %w", err)
 	}

@@ -62,6 +62,8 @@ type lastFailure struct {
 	Code   string     `json:"code"`
 	Reason string     `json:"reason"`
 	At     *time.Time `json:"at"`
+	// unknownInstance says that a backend did not find the instance that it was to run.
+	unknownInstance bool
 }
 
 // says is the failure for a sentence.
@@ -130,7 +132,10 @@ func (e *Explainer) jobRow(ctx context.Context, id surreal.RecordID) (jobFacts, 
 		return f, nil
 	}
 	f.found, f.row = true, rows[0]
-	return f, nil
+	if last := f.row.Last; last != nil {
+		last.unknownInstance = strings.Contains(last.Reason, `"unknown_instance"`)
+	}
+	return f, e.hider.failure(ctx, id, f.row.Last)
 }
 
 // among puts a job beside the nodes, and counts what is due before it.

@@ -24,7 +24,7 @@ type runFacts struct {
 // Run explains a run of a DAG, and the jobs that it waits for. Of one that does not exist the explanation says so,
 // beside ErrNotFound.
 func (e *Explainer) Run(ctx context.Context, id string) (Explanation, error) {
-	run, err := NewDAGs(e.db).Run(ctx, id)
+	run, err := NewDAGs(e.db, e.hider.rules).Run(ctx, id)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return explained(kindRun, id, stateMissing, []Cause{missingRun(id)}), err

@@ -53,6 +53,7 @@ func (e *Explainer) scheduleFacts(ctx context.Context, name string) (scheduleFac
 		return f, err
 	}
 	f.found, f.row = true, rows[0]
+	f.row.Trouble = e.hider.trouble(f.row)
 	f.tables = []string{f.row.Spec.Table}
 	if f.row.Spec.DAG != nil {
 		f.tool, f.tables = "dag", nil
@@ -63,7 +64,7 @@ func (e *Explainer) scheduleFacts(ctx context.Context, name string) (scheduleFac
 	if f.left, err = (schedule.Store{DB: e.db}).Left(ctx, name); err != nil {
 		return f, err
 	}
-	s := NewSchedules(e.db)
+	s := NewSchedules(e.db, e.hider.rules)
 	runs, err := s.Runs(ctx, name, 1)
 	if err != nil {
 		return f, err

@@ -223,7 +223,7 @@ func (f jobFacts) misfit() []Cause {
 	}
 	switch f.row.Last.Code {
 	case "404":
-		if strings.Contains(f.row.Last.Reason, `"unknown_instance"`) {
+		if f.row.Last.unknownInstance {
 			return []Cause{{
 				Code: "instance_unknown", Facts: facts, Remedy: "let backend and runner use one database: SPKY_DB_URL, SPKY_DB_NS and SPKY_DB_NAME" + again,
 				Sentence: fmt.Sprintf("Backend %s does not find the instance %s: it looks into another database, or the instance was deleted.", printable(f.backendName()), printable(f.row.Instance)),

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -20,7 +21,8 @@ func (d *Durable) Get(ctx context.Context, id string) (Instance, error) {
 	case len(rows) == 0:
 		return Instance{}, fmt.Errorf("get instance %s: %w", id, ErrNotFound)
 	}
-	return rows[0].instance(d.redact), nil
+	i := rows[0].instance(d.hider.rules)
+	return i, d.hider.summaries(ctx, i.Summary)
 }
 
 // A Step is one step of an instance.
@@ -103,8 +105,8 @@ type stepRow struct {
 	FinishedAt *time.Time       `json:"finished_at"`
 }
 
-// step is what a row says, with its output where redact is not nil.
-func (r stepRow) step(redact *Redaction) Step {
+// step is what a row says, with its output where rules is not nil.
+func (r stepRow) step(rules *redact.Rules) Step {
 	s := Step{
 		Seq: r.Seq, Kind: r.Kind, Name: r.Name, Occurrence: r.Occurrence, Status: r.Status, Attempts: r.Attempts, AttemptsBefore: r.Before, Config: r.Config,
 		Error: r.Error, RetryAt: r.RetryAt, WakeAt: r.WakeAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
@@ -115,8 +117,8 @@ func (r stepRow) step(redact *Redaction) Step {
 	if s.Attempts == nil {
 		s.Attempts = []Attempt{}
 	}
-	if redact != nil {
-		s.Output = redact.value("output", r.Output)
+	if rules != nil {
+		s.Output = rules.Value("output", r.Output)
 	}
 	return s
 }
@@ -125,9 +127,9 @@ func (r stepRow) step(redact *Redaction) Step {
 // came to, and where they panicked, where outputs is true. incarnation is the instance's own, as Get has it: an older one's steps
 // are forgotten.
 func (d *Durable) Steps(ctx context.Context, id string, incarnation int, outputs bool) ([]Step, error) {
-	statement, redact := bareStepsStatement, (*Redaction)(nil)
+	statement, rules := bareStepsStatement, (*redact.Rules)(nil)
 	if outputs {
-		statement, redact = stepsStatement, &d.redact
+		statement, rules = stepsStatement, &d.hider.rules
 	}
 	rows, err := surreal.First[[]stepRow](ctx, d.db, statement, map[string]any{"id": id, "incarnation": incarnation})
 	if err != nil {
@@ -135,10 +137,10 @@ func (d *Durable) Steps(ctx context.Context, id string, incarnation int, outputs
 	}
 	steps := make([]Step, len(rows))
 	for i, row := range rows {
-		steps[i] = row.step(redact)
+		steps[i] = row.step(rules)
 	}
 	sortSteps(steps)
-	return steps, nil
+	return steps, d.hider.steps(ctx, life{id, incarnation}, steps)
 }
 
 func sortSteps(steps []Step) {
@@ -167,7 +169,7 @@ func (d *Durable) Events(ctx context.Context, id string, incarnation int) ([]Eve
 	}
 	events := make([]Event, len(rows))
 	for i, row := range rows {
-		events[i] = Event{Type: row.Type, SentAt: row.SentAt, Consumed: row.ConsumedBy != nil, Payload: d.redact.value("payload", row.Payload)}
+		events[i] = Event{Type: row.Type, SentAt: row.SentAt, Consumed: row.ConsumedBy != nil, Payload: d.hider.rules.Value("payload", row.Payload)}
 	}
 	return events, nil
 }

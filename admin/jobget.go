@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -35,7 +36,11 @@ func (j *Jobs) read(ctx context.Context, id surreal.RecordID) (Job, error) {
 	case len(answer.Rows) == 0:
 		return Job{}, noJob(id)
 	}
-	return j.job(answer.Rows[0], answer), nil
+	job := j.job(answer.Rows[0], answer)
+	if err := j.hider.errors(ctx, answer.Rows[0], job.Errors); err != nil {
+		return Job{}, fmt.Errorf("get %s: %w", surreal.FormatID(id), err)
+	}
+	return job, nil
 }
 
 // readable answers with a job whose row cannot be read whole, without what keeps it from being read.
@@ -45,7 +50,13 @@ func (j *Jobs) readable(ctx context.Context, id surreal.RecordID, why error) (Jo
 		return Job{}, fmt.Errorf("get %s: %w", surreal.FormatID(id), why)
 	}
 	answer.Rows[0]["payload"] = fmt.Sprintf("[the database cannot send it: %v]", why)
-	return j.job(answer.Rows[0], answer), nil
+	job := j.job(answer.Rows[0], answer)
+	for i := range job.Errors {
+		if !j.hider.rules.Empty() { // who knows what they repeat
+			job.Errors[i].hide(redact.Whole())
+		}
+	}
+	return job, nil
 }
 
 func noJob(id surreal.RecordID) error {

@@ -106,7 +106,7 @@ func (j *Jobs) summary(row outbox.Row, origin string, now time.Time) JobSummary 
 func (j *Jobs) job(row outbox.Row, answer jobsAnswer) Job {
 	job := Job{
 		JobSummary: j.summary(row, answer.origin(row), answer.Now), Errors: []JobError{}, LeaseEpoch: int64(numberIn(row["lease_epoch"], 0)),
-		Payload: j.redact.value("payload", row["payload"]), Result: j.redact.value("result", row["result"]), TraceID: traceID(row["traceparent"]),
+		Payload: j.hider.rules.Value("payload", row["payload"]), Result: j.hider.rules.Value("result", row["result"]), TraceID: traceID(row["traceparent"]),
 	}
 	if payload, ok := row["payload"].(map[string]any); ok && job.Origin == originDurable {
 		job.Instance = textIn(payload["instance"])
@@ -120,7 +120,7 @@ func (j *Jobs) job(row outbox.Row, answer jobsAnswer) Job {
 			if job.Columns == nil {
 				job.Columns = map[string]json.RawMessage{}
 			}
-			job.Columns[name] = j.redact.value(name, row[name])
+			job.Columns[name] = j.hider.rules.Value(name, row[name])
 		}
 	}
 	return job

@@ -9,6 +9,7 @@ import (
 
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -22,8 +23,8 @@ type JobsConfig struct {
 	// Backends are those of the configuration: they say whose jobs a table has, and what a new job must
 	// be like.
 	Backends []config.Backend
-	// Redact lists what is not to be shown; see [NewRedaction].
-	Redact Redaction
+	// Redact says what is not to be shown.
+	Redact redact.Rules
 }
 
 // Jobs is what can be done to jobs. Its methods may be called from any goroutine.
@@ -31,7 +32,7 @@ type Jobs struct {
 	db       *surreal.Client
 	tables   []string
 	backends []config.Backend
-	redact   Redaction
+	hider    hider
 }
 
 // NewJobs makes it; nothing is sent.
@@ -46,7 +47,7 @@ func NewJobs(cfg JobsConfig) *Jobs {
 	}
 	slices.Sort(tables)
 	tables = slices.DeleteFunc(slices.Compact(tables), func(t string) bool { return !tableName.MatchString(t) })
-	return &Jobs{db: cfg.DB, tables: tables, backends: cfg.Backends, redact: cfg.Redact}
+	return &Jobs{db: cfg.DB, tables: tables, backends: cfg.Backends, hider: hider{cfg.DB, cfg.Redact}}
 }
 
 // tableName is what an outbox table may be called.

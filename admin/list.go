@@ -375,7 +375,7 @@ func (d *Durable) summaries(ctx context.Context, found []place) ([]Summary, erro
 			all = append(all, s)
 		}
 	}
-	return all, nil
+	return all, d.hider.summaries(ctx, all...)
 }
 
 // Newest is the id of the workflow's instance that was created last; ErrNotFound where it has none.

@@ -19,7 +19,8 @@ func (d *Durable) Step(ctx context.Context, id string, incarnation int, like Ste
 	case len(rows) == 0:
 		return Step{}, fmt.Errorf("read step %s of %s: %w", like.Label(), id, ErrNotFound)
 	}
-	return rows[0].step(&d.redact), nil
+	step := rows[0].step(&d.hider.rules)
+	return step, d.hider.steps(ctx, life{id, incarnation}, []Step{step})
 }
 
 // stepTable is where steps are.

@@ -3,6 +3,8 @@ package admin
 import (
 	"testing"
 	"time"
+
+	"sp00ky.cloud/spky/redact"
 )
 
 // TestAScheduleThatWasTakenOutIsNotLate has an overdue tick, and nodes that have the schedule, do not, can't run it, or
@@ -10,7 +12,7 @@ import (
 func TestAScheduleThatWasTakenOutIsNotLate(t *testing.T) {
 	t.Parallel()
 	r := newExplainRig(t)
-	s, d := NewSchedules(r.db), r.flows()
+	s, d := NewSchedules(r.db, redact.Rules{}), r.flows()
 	r.exec("UPDATE _00_schedule:nightly SET next_fire_at = time::now() - 1m", nil)
 	for _, c := range []struct {
 		name, nodes, want string

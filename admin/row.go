@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
 )
@@ -144,8 +145,8 @@ type instanceRow struct {
 	Trace      any               `json:"traceparent"`
 }
 
-func (r instanceRow) instance(redact Redaction) Instance {
-	i := Instance{Summary: r.summary(), Params: redact.value("params", r.Params), Output: redact.value("output", r.Output), TraceID: traceID(r.Trace)}
+func (r instanceRow) instance(rules redact.Rules) Instance {
+	i := Instance{Summary: r.summary(), Params: rules.Value("params", r.Params), Output: rules.Value("output", r.Output), TraceID: traceID(r.Trace)}
 	if i.Error != nil {
 		i.Error.Stack = r.Stack
 	}

@@ -78,6 +78,9 @@ func (d *DAGs) ListRuns(ctx context.Context, o RunListOptions) (RunPage, error) 
 	for _, row := range rows {
 		page.Runs = append(page.Runs, row.run())
 	}
+	if err := d.hider.dagRuns(ctx, page.Runs); err != nil {
+		return RunPage{}, fmt.Errorf("runs of DAG %s: %w", o.DAG, err)
+	}
 	return page, nil
 }
 

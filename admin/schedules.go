@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/schedule"
 	"sp00ky.cloud/spky/surreal"
 )
@@ -41,10 +42,15 @@ var (
 )
 
 // Schedules are what is started by the clock. Its methods may be called from any goroutine.
-type Schedules struct{ db *surreal.Client }
+type Schedules struct {
+	db    *surreal.Client
+	hider hider
+}
 
-// NewSchedules makes it; nothing is sent.
-func NewSchedules(db *surreal.Client) *Schedules { return &Schedules{db} }
+// NewSchedules makes it; nothing is sent. Texts of errors are shown without what rules hide.
+func NewSchedules(db *surreal.Client, rules redact.Rules) *Schedules {
+	return &Schedules{db, hider{db, rules}}
+}
 
 // A Schedule is one of the configuration that a node has written into the database.
 type Schedule struct {
@@ -143,6 +149,9 @@ func (s *Schedules) Runs(ctx context.Context, name string, limit int) ([]Schedul
 	if err != nil && !surreal.IsNotFound(err) {
 		return nil, fmt.Errorf("runs of schedule %s: %w", name, err)
 	}
+	if err := s.hider.scheduleRuns(ctx, rows); err != nil {
+		return nil, fmt.Errorf("runs of schedule %s: %w", name, err)
+	}
 	runs := make([]ScheduleRun, 0, len(rows))
 	for _, row := range rows {
 		runs = append(runs, row.run())
@@ -195,6 +204,9 @@ func (s *Schedules) read(ctx context.Context, name any) ([]Schedule, error) {
 		Schedules []scheduleRow `json:"schedules"`
 	}](ctx, s.db, schedulesStatement, map[string]any{"name": name})
 	if err != nil && (!surreal.IsNotFound(err) || surreal.IsUnreachable(err)) {
+		return nil, err
+	}
+	if err := s.hider.schedules(ctx, answer.Schedules); err != nil {
 		return nil, err
 	}
 	all := make([]Schedule, 0, len(answer.Schedules))

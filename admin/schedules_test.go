@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/schedule"
 	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
@@ -25,13 +26,13 @@ func (r *rig) deployed(change ...func(*schedule.Spec)) *Schedules {
 	campaigns := schedule.Spec{Table: "job", Schedule: config.Schedule{Name: "campaigns", Every: time.Hour, Timezone: "UTC", Workflow: "ALPHA", Backend: "api", Concurrency: "allow", Enabled: true}}
 	off := schedule.Spec{Table: "job", Schedule: config.Schedule{Name: "off", Every: time.Hour, Timezone: "UTC", Backend: "api", Route: "/off", Concurrency: "allow"}}
 	r.check(schedule.Store{DB: r.db.Retrying()}.Deploy(r.ctx, []schedule.Spec{nightly, campaigns, off}))
-	return NewSchedules(r.db)
+	return NewSchedules(r.db, redact.Rules{})
 }
 
 func TestSchedulesAreListed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	if all, err := NewSchedules(r.db).List(r.ctx); err != nil || len(all) != 0 {
+	if all, err := NewSchedules(r.db, redact.Rules{}).List(r.ctx); err != nil || len(all) != 0 {
 		t.Errorf("without schedules: %v, %v", all, err)
 	}
 	s := r.deployed()

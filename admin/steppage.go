@@ -87,7 +87,7 @@ func (d *Durable) StepPage(ctx context.Context, id string, incarnation int, o St
 		page.Steps = append(page.Steps, row.step(nil))
 	}
 	sortSteps(page.Steps)
-	return page, nil
+	return page, d.hider.steps(ctx, life{id, incarnation}, page.Steps)
 }
 
 // Of is the page of steps that are known, all of an incarnation.

@@ -125,6 +125,9 @@ func (w *watch) look(ctx context.Context, named []surreal.RecordID) (bool, error
 		return false, fmt.Errorf("watch instance %s: %w", w.id, ErrNotFound)
 	}
 	now := rows[0].summary()
+	if err := w.durable.hider.summaries(ctx, now); err != nil {
+		return false, fmt.Errorf("watch instance %s: %w", w.id, err)
+	}
 	same := w.known && now.UpdatedAt.Equal(w.last.Instance.UpdatedAt) && now.Status == w.last.Instance.Status
 	anew := !w.known || now.Incarnation != w.last.Instance.Incarnation
 	if anew {
@@ -152,7 +155,7 @@ func (w *watch) all(ctx context.Context, incarnation int) ([]Step, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch steps of %s: %w", w.id, err)
 	}
-	return w.take(rows, incarnation)
+	return w.take(ctx, rows, incarnation)
 }
 
 func (w *watch) named(ctx context.Context, ids []surreal.RecordID, incarnation int) ([]Step, error) {
@@ -163,11 +166,11 @@ func (w *watch) named(ctx context.Context, ids []surreal.RecordID, incarnation i
 	if err != nil {
 		return nil, fmt.Errorf("watch steps of %s: %w", w.id, err)
 	}
-	return w.take(rows, incarnation)
+	return w.take(ctx, rows, incarnation)
 }
 
 // take notes steps and answers with those that are news.
-func (w *watch) take(rows []stepRow, incarnation int) ([]Step, error) {
+func (w *watch) take(ctx context.Context, rows []stepRow, incarnation int) ([]Step, error) {
 	var changed []Step
 	for _, row := range rows {
 		if of, ok := incarnationOf(row.ID); !ok || of != incarnation {
@@ -183,6 +186,9 @@ func (w *watch) take(rows []stepRow, incarnation int) ([]Step, error) {
 		changed = append(changed, step)
 	}
 	sortSteps(changed)
+	if err := w.durable.hider.steps(ctx, life{w.id, incarnation}, changed); err != nil {
+		return nil, fmt.Errorf("watch steps of %s: %w", w.id, err)
+	}
 	return changed, nil
 }
 

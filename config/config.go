@@ -91,7 +91,7 @@ type Config struct {
 	Retention     Retention
 	Schedules     []Schedule
 	Workflows     []DAG
-	// Redact holds the paths of payload fields that no surface shows.
+	// Redact holds the paths of values that no surface shows, also where errors repeat them; errors hides all texts of errors.
 	Redact []string
 
 	// Warnings are the findings that did not keep the configuration from

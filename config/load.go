@@ -172,7 +172,7 @@ func (l *loader) buildRedact() {
 				"write it as in payload.card.number or *.password; lists need no index")
 			continue
 		}
-		if !strings.Contains(path, ".") && !slices.Contains([]string{"payload", "result", "params", "output"}, strings.ToLower(path)) {
+		if !strings.Contains(path, ".") && !slices.Contains([]string{"payload", "result", "params", "output", "errors"}, strings.ToLower(path)) {
 			l.d.warn(l.d.at(fmt.Sprintf("redact[%d]", i)), fmt.Sprintf("found %q, which hides a column of that name in outbox tables, and nothing inside of payloads", path),
 				"write *."+path+" for values of that name at any depth")
 		}

@@ -19,6 +19,7 @@ import (
 	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/devdb/devdbtest"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/schema"
 	"sp00ky.cloud/spky/surreal"
 )
@@ -63,7 +64,7 @@ func newRig(t *testing.T) *rig {
 	r.jobs = admin.NewJobs(admin.JobsConfig{DB: db, Backends: backends})
 	r.logs = logs.NewRing(0)
 	r.server = New(Config{
-		Instances: r.durable, Jobs: r.jobs, Explainer: admin.NewExplainer(admin.ExplainConfig{DB: db, Backends: backends}), Logs: r.logs, Schedules: admin.NewSchedules(db), DAGs: admin.NewDAGs(db), Cluster: admin.NewCluster(admin.ClusterConfig{DB: db, Backends: backends}), Caller: callerOf,
+		Instances: r.durable, Jobs: r.jobs, Explainer: admin.NewExplainer(admin.ExplainConfig{DB: db, Backends: backends}), Logs: r.logs, Schedules: admin.NewSchedules(db, redact.Rules{}), DAGs: admin.NewDAGs(db, redact.Rules{}), Cluster: admin.NewCluster(admin.ClusterConfig{DB: db, Backends: backends}), Caller: callerOf,
 	})
 	t.Cleanup(r.server.Close)
 	return r

@@ -7,6 +7,7 @@ import (
 
 	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/schedule"
 )
 
@@ -20,7 +21,7 @@ func (r *rig) runs(names ...string) map[string]string {
 	r.check(schedule.Store{DB: r.db.Retrying()}.Deploy(r.ctx, schedule.Specs(cfg)))
 	all := map[string]string{}
 	for _, name := range names {
-		started, err := admin.NewDAGs(r.db).Trigger(r.ctx, name)
+		started, err := admin.NewDAGs(r.db, redact.Rules{}).Trigger(r.ctx, name)
 		r.check(err)
 		all[name] = started.Runs[0]
 	}
@@ -32,7 +33,7 @@ func (r *rig) killed(names ...string) map[string]string {
 	r.t.Helper()
 	all := r.runs(names...)
 	for _, run := range all {
-		_, err := admin.NewDAGs(r.db).Cancel(r.ctx, run)
+		_, err := admin.NewDAGs(r.db, redact.Rules{}).Cancel(r.ctx, run)
 		r.check(err)
 	}
 	return all

@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"sp00ky.cloud/spky/admin"
+	"sp00ky.cloud/spky/redact"
 )
 
 // A document is an OpenAPI document, as far as the tests need it.
@@ -282,7 +283,7 @@ func (r *rig) probes() map[string]probe {
 	r.check(err)
 	r.schedules("to-look-at", "to-pause", "to-resume", "to-trigger", "to-release")
 	timed := func(name string) probe { return probe{values: map[string]string{"name": name}, missing: "name"} }
-	_, err = admin.NewSchedules(r.db).Pause(r.ctx, "to-resume")
+	_, err = admin.NewSchedules(r.db, redact.Rules{}).Pause(r.ctx, "to-resume")
 	r.check(err)
 	live := r.runs("dag-look", "dag-cancel")
 	dead := r.killed("dag-trigger", "dag-retry", "dag-rerun")
@@ -359,9 +360,9 @@ func TestConflicts(t *testing.T) {
 	}
 	refusing["cancelRun"] = asked{path: "/workflows/runs/" + r.killed("gone")["gone"] + "/cancel"}
 	r.schedules("live", "held")
-	_, err = admin.NewSchedules(r.db).Trigger(r.ctx, "held")
+	_, err = admin.NewSchedules(r.db, redact.Rules{}).Trigger(r.ctx, "held")
 	r.check(err)
-	_, err = admin.NewSchedules(r.db).Pause(r.ctx, "held")
+	_, err = admin.NewSchedules(r.db, redact.Rules{}).Pause(r.ctx, "held")
 	r.check(err)
 	r.exec("DELETE _00_schedule_key", nil)
 	for _, operations := range d.Paths {

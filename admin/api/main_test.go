@@ -20,6 +20,7 @@ import (
 	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/devdb/devdbtest"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp"
 	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
@@ -89,7 +90,7 @@ func newRig(t *testing.T, change ...func(*Config)) *rig {
 	r.ring = logs.NewRing(0)
 	cfg := Config{
 		Durable: r.durable, Jobs: r.jobs, Explainer: admin.NewExplainer(admin.ExplainConfig{DB: db, Backends: configured()}),
-		Schedules: admin.NewSchedules(db), DAGs: admin.NewDAGs(db), Cluster: admin.NewCluster(admin.ClusterConfig{DB: db, Backends: configured()}), Tokens: r.tokens, Audit: admin.NewAudit(db),
+		Schedules: admin.NewSchedules(db, redact.Rules{}), DAGs: admin.NewDAGs(db, redact.Rules{}), Cluster: admin.NewCluster(admin.ClusterConfig{DB: db, Backends: configured()}), Tokens: r.tokens, Audit: admin.NewAudit(db),
 		Logs: r.ring, Version: "1.2.3",
 		Logger:  slog.New(r.ring.Handler(slog.NewJSONHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))),
 		Secrets: []Secret{{"root", scopeFull, fullSecret}, {"viewer", scopeRead, readSecret}},

@@ -20,6 +20,7 @@ import (
 	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/devdb/devdbtest"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -53,7 +54,7 @@ func newRig(t *testing.T) *rig {
 		Durable:   admin.NewDurable(admin.DurableConfig{DB: db, Backends: backends}),
 		Jobs:      admin.NewJobs(admin.JobsConfig{DB: db, Backends: backends}),
 		Explainer: admin.NewExplainer(admin.ExplainConfig{DB: db, Backends: backends}),
-		Schedules: admin.NewSchedules(db), DAGs: admin.NewDAGs(db),
+		Schedules: admin.NewSchedules(db, redact.Rules{}), DAGs: admin.NewDAGs(db, redact.Rules{}),
 		Cluster: admin.NewCluster(admin.ClusterConfig{DB: db, Backends: backends}),
 		Tokens:  admin.NewTokens(db), Audit: admin.NewAudit(db), Logs: r.ring, Secrets: []api.Secret{{Name: "root", Scope: "full", Token: secret}},
 	}

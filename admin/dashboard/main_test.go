@@ -21,6 +21,7 @@ import (
 	"sp00ky.cloud/spky/admin/api"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/devdb/devdbtest"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp"
 	"sp00ky.cloud/spky/ssp/schedule"
 	"sp00ky.cloud/spky/surreal"
@@ -77,13 +78,13 @@ func configured(base *url.URL) []config.Backend {
 	}}
 }
 
-func newRig(t testing.TB, redact ...string) *rig {
+func newRig(t testing.TB, hidden ...string) *rig {
 	t.Helper()
-	return rigOn(t, devdbtest.Fresh(t), redact...)
+	return rigOn(t, devdbtest.Fresh(t), hidden...)
 }
 
 // rigOn is a rig on a database that is told.
-func rigOn(t testing.TB, target devdbtest.Target, redact ...string) *rig {
+func rigOn(t testing.TB, target devdbtest.Target, hidden ...string) *rig {
 	t.Helper()
 	long := 3 * patience
 	if _, ok := t.(*testing.B); ok {
@@ -91,7 +92,7 @@ func rigOn(t testing.TB, target devdbtest.Target, redact ...string) *rig {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), long)
 	t.Cleanup(cancel)
-	r := &rig{t: t, ctx: ctx, redact: redact}
+	r := &rig{t: t, ctx: ctx, redact: hidden}
 	r.db, r.cfg = admintest.Connect(ctx, t, target)
 	r.serve()
 	return r
@@ -102,11 +103,11 @@ func (r *rig) serve() {
 	r.t.Helper()
 	base, err := url.Parse("http://127.0.0.1:4000")
 	r.check(err)
-	backends, hidden := configured(base), admin.NewRedaction(r.redact)
+	backends, hidden := configured(base), redact.New(r.redact)
 	r.durable = admin.NewDurable(admin.DurableConfig{DB: r.db, Backends: backends, Redact: hidden})
 	r.jobs = admin.NewJobs(admin.JobsConfig{DB: r.db, Backends: backends, Redact: hidden})
-	r.schedules, r.dags, r.tokens, r.audit = admin.NewSchedules(r.db), admin.NewDAGs(r.db), admin.NewTokens(r.db), admin.NewAudit(r.db)
-	explainer := admin.NewExplainer(admin.ExplainConfig{DB: r.db, Backends: backends})
+	r.schedules, r.dags, r.tokens, r.audit = admin.NewSchedules(r.db, hidden), admin.NewDAGs(r.db, hidden), admin.NewTokens(r.db), admin.NewAudit(r.db)
+	explainer := admin.NewExplainer(admin.ExplainConfig{DB: r.db, Backends: backends, Redact: hidden})
 	r.cluster = admin.NewCluster(admin.ClusterConfig{DB: r.db, Backends: backends})
 	log := slog.New(slog.NewTextHandler(r.t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	r.api, err = api.New(api.Config{

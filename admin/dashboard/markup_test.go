@@ -86,8 +86,22 @@ func TestRedactedOnPages(t *testing.T) {
 	r.status("one", "complete")
 	job := r.job(admin.NewJob{ID: "one", Path: "/work", Payload: json.RawMessage(`{"token":"secret-token","shown":"plain-value"}`)})
 	r.ended(job, "success")
+	failed := r.job(admin.NewJob{ID: "two", Path: "/work", Payload: json.RawMessage(`{"token":"secret-token"}`)})
+	r.ended(failed, "success")
+	r.create("INGEST", "two", `{"name":"secret-name"}`)
+	r.status("two", "waiting")
+	r.exec(`UPDATE job:two SET status = 'failed', errors = [{ code: 500, reason: 'cannot do secret-token', attempt: 1 }];
+		UPDATE _00_wf_instance:two SET status = 'errored', finished_at = time::now(), error = { name: 'Error', message: 'cannot do secret-name' };
+		UPDATE _00_wf_step:['two', 0]..=['two', 0, ..] SET status = 'errored', finished_at = time::now(), error = { name: 'Error', message: 'cannot do secret-name' },
+			attempts = [{ started_at: time::now(), ended_at: time::now(), error: { name: 'Error', message: 'cannot do secret-name' } }]`, nil)
 	c := r.client(fullSecret)
+	for _, path := range []string{"/admin/instances/two", "/admin/jobs/job:two", "/admin/instances/two/step?kind=waitForEvent&name=review"} {
+		if answer := c.get(path); strings.Contains(answer.text, "secret-") || !strings.Contains(answer.text, "cannot do [redacted]") {
+			t.Errorf("%s (%d) shows: %s", path, answer.status, answer.text)
+		}
+	}
 	for _, path := range []string{
+		"/admin/instances?status=errored", "/admin/jobs?status=failed",
 		"/admin/", "/admin/instances", "/admin/instances/one", "/admin/instances/one/value?of=params", "/admin/instances/one/value?of=output",
 		"/admin/instances/one/step?kind=waitForEvent&name=review", "/admin/instances/one/value?of=step&kind=do&name=publish", "/admin/jobs", "/admin/jobs/job:one", "/admin/jobs/job:one/value?of=payload",
 	} {

@@ -15,6 +15,7 @@ import (
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/mcp"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp"
 	"sp00ky.cloud/spky/surreal"
 )
@@ -79,13 +80,13 @@ type operations struct {
 }
 
 func operationsOn(db *surreal.Client, cfg *config.Config) operations {
-	redact := admin.NewRedaction(cfg.Redact)
+	rules := redact.New(cfg.Redact)
 	return operations{
-		durable:   admin.NewDurable(admin.DurableConfig{DB: db, Backends: cfg.Backends, Redact: redact}),
-		jobs:      admin.NewJobs(admin.JobsConfig{DB: db, Backends: cfg.Backends, Redact: redact}),
-		explainer: admin.NewExplainer(admin.ExplainConfig{DB: db, Backends: cfg.Backends}),
+		durable:   admin.NewDurable(admin.DurableConfig{DB: db, Backends: cfg.Backends, Redact: rules}),
+		jobs:      admin.NewJobs(admin.JobsConfig{DB: db, Backends: cfg.Backends, Redact: rules}),
+		explainer: admin.NewExplainer(admin.ExplainConfig{DB: db, Backends: cfg.Backends, Redact: rules}),
 		cluster:   admin.NewCluster(admin.ClusterConfig{DB: db, Backends: cfg.Backends}),
-		schedules: admin.NewSchedules(db), dags: admin.NewDAGs(db),
+		schedules: admin.NewSchedules(db, rules), dags: admin.NewDAGs(db, rules),
 		tokens: admin.NewTokens(db),
 		audit:  admin.NewAudit(db),
 	}

@@ -14,6 +14,7 @@ import (
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -52,7 +53,7 @@ jobs shows more of it. spky schedules pauses a DAG that has a clock.`,
 // withDAGs gives a command the DAGs.
 func (p *program) withDAGs(ctx context.Context, do func(dagOps) error) error {
 	return remediedDAG(reach(ctx, p, func(api *client.Client) dagOps { return api.DAGs() },
-		func(db *surreal.Client, _ *config.Config) dagOps { return admin.NewDAGs(db) }, do))
+		func(db *surreal.Client, cfg *config.Config) dagOps { return admin.NewDAGs(db, redact.New(cfg.Redact)) }, do))
 }
 
 // remediedDAG gives an error its remedy.

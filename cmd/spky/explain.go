@@ -12,6 +12,7 @@ import (
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -49,7 +50,7 @@ alone.`,
 func (p *program) withExplainer(ctx context.Context, do func(explainer) error) error {
 	return remediedAfar(reach(ctx, p, func(api *client.Client) explainer { return api.Explainer() },
 		func(db *surreal.Client, cfg *config.Config) explainer {
-			return admin.NewExplainer(admin.ExplainConfig{DB: db, Backends: cfg.Backends})
+			return admin.NewExplainer(admin.ExplainConfig{DB: db, Backends: cfg.Backends, Redact: redact.New(cfg.Redact)})
 		}, do))
 }
 

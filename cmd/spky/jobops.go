@@ -12,6 +12,7 @@ import (
 	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/schema"
 )
 
@@ -81,7 +82,7 @@ func (p *program) withJobs(ctx context.Context, table string, ids []string, do f
 	}
 	defer closeDB()
 	return do(&desk{
-		jobs:    admin.NewJobs(admin.JobsConfig{DB: db, Tables: tables, Backends: cfg.Backends, Redact: admin.NewRedaction(cfg.Redact)}),
+		jobs:    admin.NewJobs(admin.JobsConfig{DB: db, Tables: tables, Backends: cfg.Backends, Redact: redact.New(cfg.Redact)}),
 		cluster: admin.NewCluster(admin.ClusterConfig{DB: db, Tables: tables, Backends: cfg.Backends}),
 		tokens:  admin.NewTokens(db),
 		table:   table, tables: tables,

@@ -15,6 +15,7 @@ import (
 	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp"
 	"sp00ky.cloud/spky/ssp/schedule"
 )
@@ -138,7 +139,7 @@ func (p *program) newNode(cfg *config.Config, log *slog.Logger) (*ssp.Node, erro
 		DB: database(cfg), Backends: cfg.Runnable(), Schedules: schedule.Specs(cfg), ID: id, Listen: cfg.Listen,
 		MetricsListen: cfg.Metrics.Listen, NoMetrics: !cfg.Metrics.Enabled,
 		AuthSecret: cfg.AuthSecret.Reveal(), ShutdownGrace: cfg.ShutdownGrace, Retention: cfg.Retention,
-		Version: buildVersion().Version, TracerProvider: p.tracerProvider(), Logger: log,
+		Version: buildVersion().Version, TracerProvider: p.tracerProvider(), Logger: log, Redact: redact.New(cfg.Redact),
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -51,7 +52,9 @@ instances of workflows: spky jobs and spky workflows show what becomes of them.`
 // withSchedules gives a command the schedules.
 func (p *program) withSchedules(ctx context.Context, do func(scheduleOps) error) error {
 	return remediedSchedule(reach(ctx, p, func(api *client.Client) scheduleOps { return api.Schedules() },
-		func(db *surreal.Client, _ *config.Config) scheduleOps { return admin.NewSchedules(db) }, do))
+		func(db *surreal.Client, cfg *config.Config) scheduleOps {
+			return admin.NewSchedules(db, redact.New(cfg.Redact))
+		}, do))
 }
 
 // remediedSchedule gives an error its remedy.

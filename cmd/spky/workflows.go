@@ -13,6 +13,7 @@ import (
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/cmd/spky/internal/render"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
 )
 
@@ -43,7 +44,7 @@ func (p *program) withDurable(ctx context.Context, do func(durable) error) error
 	var local *config.Config
 	err := reach(ctx, p, func(api *client.Client) durable { return api.Durable() }, func(db *surreal.Client, cfg *config.Config) durable {
 		local = cfg
-		return admin.NewDurable(admin.DurableConfig{DB: db, Backends: cfg.Backends, Redact: admin.NewRedaction(cfg.Redact)})
+		return admin.NewDurable(admin.DurableConfig{DB: db, Backends: cfg.Backends, Redact: redact.New(cfg.Redact)})
 	}, do)
 	if local == nil {
 		return remediedAfar(err)

@@ -51,7 +51,7 @@ func (e *exam) database(ctx context.Context, dbConfig surreal.Config, cfg *confi
 		}
 	}
 	e.queries(ctx, db, cfg)
-	e.schedules(ctx, db)
+	e.schedules(ctx, db, cfg)
 }
 
 var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)

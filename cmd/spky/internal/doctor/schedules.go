@@ -8,6 +8,7 @@ import (
 
 	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/config"
+	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/schema"
 	"sp00ky.cloud/spky/ssp/schedule"
 	"sp00ky.cloud/spky/surreal"
@@ -80,9 +81,9 @@ func (e *exam) queries(ctx context.Context, db *surreal.Client, cfg *config.Conf
 }
 
 // schedules looks at how those in the database fare.
-func (e *exam) schedules(ctx context.Context, db *surreal.Client) {
+func (e *exam) schedules(ctx context.Context, db *surreal.Client, cfg *config.Config) {
 	const name = "schedules"
-	all, err := admin.NewSchedules(db).List(ctx)
+	all, err := admin.NewSchedules(db, redact.New(cfg.Redact)).List(ctx)
 	if err != nil {
 		e.fail(name, err.Error(), "")
 		return

@@ -1,0 +1,104 @@
+package admin
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/redact"
+	"sp00ky.cloud/spky/surreal"
+)
+
+// jobs answers with the masks of jobs, by their ids as texts.
+func (h hider) jobs(ctx context.Context, ids []surreal.RecordID) (masks, error) {
+	rows, err := hidden(ctx, ids, func(part []surreal.RecordID) ([]outbox.Row, error) {
+		return surreal.First[[]outbox.Row](ctx, h.db, "SELECT * FROM $ids", map[string]any{"ids": part})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h.rows(ctx, rows)
+}
+
+// rows answers with the masks of jobs whose rows were read whole: of what they hold, and of what the instances hold that
+// they run.
+func (h hider) rows(ctx context.Context, rows []outbox.Row) (masks, error) {
+	var of []life
+	for _, row := range rows {
+		if instance := instanceIn(row); instance != "" {
+			of = append(of, life{instance, present})
+		}
+	}
+	lives, err := h.lives(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	all := masks{}
+	for _, row := range rows {
+		id, _ := row["id"].(surreal.RecordID)
+		m := h.ofColumns(row)
+		if instance := instanceIn(row); instance != "" {
+			if life, ok := lives[instance]; ok {
+				life.add(m)
+			} else {
+				m = redact.Whole()
+			}
+		}
+		all[surreal.FormatID(id)] = m
+	}
+	return all, nil
+}
+
+// instanceIn is the instance that a row names, as jobs that run one do.
+func instanceIn(row outbox.Row) string {
+	path, _ := row["path"].(string)
+	payload, _ := row["payload"].(map[string]any)
+	if !strings.HasPrefix(path, durablePath) {
+		return ""
+	}
+	return textIn(payload["instance"])
+}
+
+func (h hider) ofColumns(row outbox.Row) *redact.Mask {
+	m := h.rules.Mask()
+	for _, name := range slices.Sorted(maps.Keys(row)) {
+		if name == "payload" || name == "result" || !slices.Contains(knownColumns, name) {
+			m.Add(name, row[name])
+		}
+	}
+	return m
+}
+
+// errors hides in the errors of a job whose row was read whole.
+func (h hider) errors(ctx context.Context, row outbox.Row, errs []JobError) error {
+	if len(errs) == 0 || h.rules.Empty() {
+		return nil
+	}
+	found, err := h.rows(ctx, []outbox.Row{row})
+	if err != nil {
+		return err
+	}
+	id, _ := row["id"].(surreal.RecordID)
+	for i := range errs {
+		errs[i].hide(found.of(surreal.FormatID(id)))
+	}
+	return nil
+}
+
+func (e *JobError) hide(m *redact.Mask) {
+	e.Reason = m.Text(e.Reason)
+}
+
+// failure hides in the newest error of a job whose row was not read whole.
+func (h hider) failure(ctx context.Context, job surreal.RecordID, last *lastFailure) error {
+	if last == nil || last.Reason == "" || h.rules.Empty() {
+		return nil
+	}
+	found, err := h.jobs(ctx, []surreal.RecordID{job})
+	if err == nil {
+		last.Reason = found.of(surreal.FormatID(job)).Text(last.Reason)
+	}
+	return err
+}

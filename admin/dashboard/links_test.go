@@ -103,6 +103,7 @@ func TestLinksBetweenPages(t *testing.T) {
 	leads("/admin/instances/tyger", "/admin/audit?target=tyger")
 	leads("/admin/", "/admin/nodes#"+mark("node", "node-1"))
 	leads("/admin/", "/admin/workflows/INGEST")
+	leads("/admin/workflows/INGEST", "/admin/nodes#"+mark("b", "api"))
 	if text := c.get("/admin/jobs/job:doc03").text; strings.Contains(text, "DAG run") {
 		t.Error("a job of no DAG leads to a run")
 	}

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -172,23 +173,25 @@ func (w *watch) named(ctx context.Context, ids []surreal.RecordID, incarnation i
 // take notes steps and answers with those that are news.
 func (w *watch) take(ctx context.Context, rows []stepRow, incarnation int) ([]Step, error) {
 	var changed []Step
+	told := maps.Clone(w.told)
 	for _, row := range rows {
 		if of, ok := incarnationOf(row.ID); !ok || of != incarnation {
 			continue
 		}
 		step := row.step(nil)
 		id := surreal.FormatID(row.ID)
-		was, known := w.told[id]
+		was, known := told[id]
 		if known && was.Status == step.Status && len(was.Attempts) == len(step.Attempts) {
 			continue
 		}
-		w.told[id] = step
+		told[id] = step
 		changed = append(changed, step)
 	}
-	sortSteps(changed)
 	if err := w.durable.hider.steps(ctx, life{w.id, incarnation}, changed); err != nil {
 		return nil, fmt.Errorf("watch steps of %s: %w", w.id, err)
 	}
+	w.told = told // not before: what could not be hidden is not kept
+	sortSteps(changed)
 	return changed, nil
 }
 

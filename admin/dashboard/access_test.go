@@ -83,11 +83,14 @@ func TestAccessibility(t *testing.T) {
 	}
 }
 
-// openAll opens the steps of a page, and waits for what each has to show.
+// openAll opens the steps of a page, and waits for what each has to show. What is in two of them has two ids.
 func (b *browser) openAll() {
 	b.t.Helper()
 	eval[bool](b, `document.querySelectorAll(".step details").forEach((d) => { d.open = true; }), true`)
 	b.await(`[...document.querySelectorAll(".detail")].every((d) => d.querySelector("dl"))`)
+	if twice := eval[string](b, `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, n, all) => all.indexOf(id) !== n).join()`); twice != "" {
+		b.t.Errorf("%s has these ids twice: %s", eval[string](b, `location.pathname`), twice)
+	}
 }
 
 // barriers fails of every serious fault that axe-core finds.
@@ -105,19 +108,20 @@ func (b *browser) barriers(where, source string) {
 	}
 }
 
-// crowded is an instance whose line of time has more waits and replays than there is room to name.
+// crowded is an instance whose line of time has more waits and replays than there is room to name. Of each seq there are two steps,
+// as there are of steps that begin together.
 func (r *rig) crowded() string {
 	r.t.Helper()
 	r.create("INGEST", "crowded", `{}`)
 	r.exec(`LET $began = time::now() - 1h;
 		FOR $n IN 0..12 {
 			LET $at = $began + duration::from_secs($n * 30);
-			CREATE type::record('_00_wf_step', ['crowded', 0, 'do', 'convert ' + <string>$n, 1]) SET instance = _00_wf_instance:crowded, seq = $n * 2 + 1, kind = 'do',
+			CREATE type::record('_00_wf_step', ['crowded', 0, 'do', 'convert ' + <string>$n, 1]) SET instance = _00_wf_instance:crowded, seq = $n + 1, kind = 'do',
 				name = 'convert ' + <string>$n, occurrence = 1, status = 'complete', started_at = $at, finished_at = $at + 17s + 50ms, attempts = [
 					{ started_at: $at, ended_at: $at + 10ms, error: { name: 'Error', message: 'busy' } },
 					{ started_at: $at + 500ms, ended_at: $at + 510ms, error: { name: 'Error', message: 'busy' } },
 					{ started_at: $at + 17s, ended_at: $at + 17s + 50ms }];
-			CREATE type::record('_00_wf_step', ['crowded', 0, 'sleep', 'nap ' + <string>$n, 1]) SET instance = _00_wf_instance:crowded, seq = $n * 2 + 2, kind = 'sleep',
+			CREATE type::record('_00_wf_step', ['crowded', 0, 'sleep', 'nap ' + <string>$n, 1]) SET instance = _00_wf_instance:crowded, seq = $n + 1, kind = 'sleep',
 				name = 'nap ' + <string>$n, occurrence = 1, status = 'complete', attempts = [], started_at = $at + 18s, finished_at = $at + 29s, wake_at = $at + 29s;
 		};
 		UPDATE _00_wf_instance:crowded SET status = 'complete', started_at = $began, finished_at = $began + 360s, steps_done = 24`, nil)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // The states of a run of a DAG.

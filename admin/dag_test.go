@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/config"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/dag"
 	"sp00ky.cloud/spky/ssp/retention"
 	"sp00ky.cloud/spky/ssp/schedule"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 	"sp00ky.cloud/spky/wf"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"sp00ky.cloud/spky/redact"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // TestARunThatMovesIsListedOnce lists runs while one of them goes from state to state.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"sp00ky.cloud/spky/config"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 	"sp00ky.cloud/spky/wf"
 )
 

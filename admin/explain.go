@@ -10,9 +10,9 @@ import (
 
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/dag"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // ExplainConfig says where jobs and workflows live.

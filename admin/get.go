@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // Get answers with one instance; ErrNotFound where there is none.

@@ -4,8 +4,8 @@ import (
 	"context"
 	_ "embed"
 
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 //go:embed surql/hidden_instances.surql

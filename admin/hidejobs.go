@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // jobs answers with the masks of jobs, by their ids as texts.

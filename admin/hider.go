@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // A hider takes what the configuration hides out of texts of errors, since backends and workflows like to say in them

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // jobsAnswer is what the database says of jobs, which of them run instances, and its clock.

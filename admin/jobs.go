@@ -9,8 +9,8 @@ import (
 
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // JobsConfig says where jobs live.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"sp00ky.cloud/spky/redact"
+	"sp00ky.cloud/spky/surreal/redact"
 	"sp00ky.cloud/spky/wf"
 )
 

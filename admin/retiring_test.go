@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"sp00ky.cloud/spky/redact"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // TestAScheduleThatWasTakenOutIsNotLate has an overdue tick, and nodes that have the schedule, do not, can't run it, or

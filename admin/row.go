@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 	"sp00ky.cloud/spky/wf"
 )
 

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/schedule"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // The states of a schedule.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/admin"
-	"sp00ky.cloud/spky/wf"
 )
 
 const (
@@ -107,7 +106,7 @@ func (s *Server) getInstance(ctx context.Context, in instanceIn) (instanceOut, e
 	if err != nil {
 		return out, err
 	}
-	out.Steps, out.Events = newStepsPart(steps, in.StepsFrom, i.Status), newEventsPart(events)
+	out.Steps, out.Events = newStepsPart(i, steps, in.StepsFrom), newEventsPart(events)
 	return out, nil
 }
 
@@ -150,21 +149,21 @@ func shortWarning(w *admin.Warning) *admin.Warning {
 	return &short
 }
 
-func newStepsPart(steps []admin.Step, from *int, of wf.Status) *stepsPart {
+func newStepsPart(of admin.Instance, steps []admin.Step, from *int) *stepsPart {
 	first := max(0, len(steps)-maxSteps)
 	if from != nil {
 		first = min(*from, len(steps))
 	}
 	part := stepsPart{Total: len(steps), Rows: []stepRow{}}
 	for n, step := range steps[first:min(first+maxSteps, len(steps))] {
-		part.Rows = append(part.Rows, newStepRow(first+n, step, of))
+		part.Rows = append(part.Rows, newStepRow(of, first+n, step))
 	}
 	return &part
 }
 
-func newStepRow(place int, step admin.Step, of wf.Status) stepRow {
+func newStepRow(of admin.Instance, place int, step admin.Step) stepRow {
 	row := stepRow{
-		Place: place, Name: cut(step.Label(), 100), Kind: step.Kind, Status: step.State(of), Attempts: step.Tried(),
+		Place: place, Name: cut(step.Label(), 100), Kind: step.Kind, Status: step.State(of.Status), Attempts: step.Tried(),
 		Error: shortError(stepError(step), 200), Started: seconds(step.StartedAt),
 	}
 	if row.Status != admin.CutOff { // nothing wakes it any more

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // dispatch makes one attempt of a job: one POST.

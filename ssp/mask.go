@@ -2,8 +2,8 @@ package ssp
 
 import (
 	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/schedule"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // mask takes out of texts about an attempt what the configuration hides of its job. It is nil, which takes out nothing,

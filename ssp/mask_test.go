@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sp00ky.cloud/spky/redact"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // TestLogsAndTracesDoNotRepeatWhatIsHidden has a backend repeat the payload in an error, and in a result that the table

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/outbox"
-	"sp00ky.cloud/spky/redact"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 const (

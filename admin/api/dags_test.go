@@ -7,8 +7,8 @@ import (
 
 	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/config"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp/schedule"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // runs writes DAGs of these names, of one step each, and starts a run of each. The answer is the runs by DAG.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"sp00ky.cloud/spky/admin"
-	"sp00ky.cloud/spky/redact"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // A document is an OpenAPI document, as far as the tests need it.

@@ -20,9 +20,9 @@ import (
 	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/devdb/devdbtest"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 	"sp00ky.cloud/spky/wf"
 )
 

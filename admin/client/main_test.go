@@ -20,8 +20,8 @@ import (
 	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/devdb/devdbtest"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, devdbtest.Leftovers()...) }

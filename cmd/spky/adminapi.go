@@ -15,9 +15,9 @@ import (
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/mcp"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp"
 	"sp00ky.cloud/spky/surreal"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // An adminAPI is the admin API of this process, and the dashboard beside it, on a connection of their own:

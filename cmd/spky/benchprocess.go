@@ -83,6 +83,7 @@ func newBenchBacklogCommand(p *program) *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&o.Rows, "rows", 100_000, "the largest backlog; a thousand and each ten times as many are measured on the way")
+	cmd.Flags().BoolVar(&o.Ordered, "ordered", false, "give the jobs ids that grow, as CREATE job:ulid() does, instead of random ones")
 	cmd.Flags().DurationVar(&o.Watch, "watch", 0, "how long a node is looked at beside each (default 5s)")
 	b.flags(cmd)
 	return cmd

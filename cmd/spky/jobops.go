@@ -12,8 +12,8 @@ import (
 	"sp00ky.cloud/spky/admin"
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/config"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/schema"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 // jobOps is what commands on jobs do: on the database, or through an admin API.

@@ -15,9 +15,9 @@ import (
 	"sp00ky.cloud/spky/admin/logs"
 	"sp00ky.cloud/spky/cmd/spky/internal/hint"
 	"sp00ky.cloud/spky/config"
-	"sp00ky.cloud/spky/redact"
 	"sp00ky.cloud/spky/ssp"
 	"sp00ky.cloud/spky/ssp/schedule"
+	"sp00ky.cloud/spky/surreal/redact"
 )
 
 func newRunCommand(p *program) *cobra.Command {

@@ -20,6 +20,8 @@ type BacklogOptions struct {
 	Rows int
 	// Watch is how long a node is looked at beside each backlog. Defaults to 5 s.
 	Watch time.Duration
+	// Ordered gives the jobs ids that grow, as `CREATE job:ulid()` does, instead of random ones.
+	Ordered bool
 }
 
 const (
@@ -81,7 +83,7 @@ func Backlog(ctx context.Context, o BacklogOptions) (BacklogReport, error) {
 	}
 	b := &backlogBench{BacklogOptions: o}
 	err = onGround(ctx, o.DB, func(ctx context.Context, g *ground) error {
-		b.ground = g
+		b.ground, g.ordered = g, b.Ordered
 		return b.run(ctx)
 	})
 	return b.report, err

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sp00ky.cloud/spky/outbox"
@@ -28,6 +29,9 @@ type ground struct {
 	box    *outbox.Table
 	// tenants is how many values payloads have; 0 numbers the rows of an insert.
 	tenants int
+	// ordered rows have ids that grow, as `CREATE job:ulid()` gives them, instead of random ones.
+	ordered bool
+	last    atomic.Int64
 }
 
 // onGround measures on a table that is there only meanwhile.
@@ -90,6 +94,9 @@ func (g *ground) insertOnce(ctx context.Context, n int, columns map[string]any) 
 		rows[i] = map[string]any{"path": "/noop", "payload": i}
 		if g.tenants > 0 {
 			rows[i]["payload"] = rand.IntN(g.tenants) //nolint:gosec // no secret
+		}
+		if g.ordered {
+			rows[i]["id"] = fmt.Sprintf("j%015x", g.last.Add(1))
 		}
 		maps.Copy(rows[i], columns)
 	}

@@ -195,7 +195,7 @@ func TestBulk(t *testing.T) {
 	b.signIn(fullSecret)
 	b.open("/admin/jobs?status=failed")
 	b.click(`#bulk-bar button.quiet[formaction$="/retry"]`)
-	b.await(`document.querySelector(".ask .big")?.innerText === "retry 7 jobs?"`)
+	b.await(`document.querySelector(".ask .big")?.innerText === "Retry 7 jobs?"`)
 	b.do("type another number", chromedp.SendKeys(chromedp.CSS("#count"), "8"), chromedp.Submit(chromedp.CSS("#count")))
 	b.await(`document.querySelector(".ask .error")?.innerText === "That is not the number."`)
 	if page, err := r.jobs.List(r.ctx, admin.JobListOptions{Status: "failed"}); err != nil || len(page.Jobs) != 7 {

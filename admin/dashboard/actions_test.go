@@ -217,7 +217,7 @@ func TestBulk(t *testing.T) {
 	r.check(err)
 	b.await(`document.querySelector("#chosen").textContent === "1"`) // it shows no more, and so is ticked no more
 	b.click(`#bulk-bar button[name="selected"][formaction$="/cancel"]`)
-	b.await(`document.querySelector(".ask .big")?.innerText === "cancel 1 job?"`)
+	b.await(`document.querySelector(".ask .big")?.innerText === "Cancel 1 job?"`)
 	b.do("type the number", chromedp.SendKeys(chromedp.CSS("#count"), "1"), chromedp.Submit(chromedp.CSS("#count")))
 	b.told("cancel: 1 of 1 done.")
 	page, err := r.jobs.List(r.ctx, admin.JobListOptions{Status: "cancelled"})

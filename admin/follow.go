@@ -8,8 +8,8 @@ import (
 	"sp00ky.cloud/spky/surreal"
 )
 
-// A subscription that is registered while its table is written to can be deaf from the beginning, until the next
-// registration on that table. So another is registered and ended soon after it, and now and then from then on.
+// A subscription that is registered while its table is written to can be deaf from the beginning, until the database
+// forgets who listens to the table. So it is made to soon after the registration, and now and then from then on.
 const (
 	healFirst = 250 * time.Millisecond
 	healEvery = 30 * time.Second
@@ -47,7 +47,9 @@ func follow(ctx context.Context, db *surreal.Client, table string, feed *surreal
 		select {
 		case <-feed.C():
 		case <-heal.C:
-			healFeeds(ctx, db, table)
+			heard, cancel := context.WithTimeout(ctx, registration)
+			_ = db.ForgetListeners(heard, table) // where it fails, the connection is gone and the feed with it
+			cancel()
 			for _, say := range healed {
 				if err := say(); err != nil {
 					return err
@@ -75,13 +77,5 @@ func follow(ctx context.Context, db *surreal.Client, table string, feed *surreal
 		if overflow {
 			return errGap
 		}
-	}
-}
-
-// healFeeds makes a table's deaf subscriptions hear. Where it fails, the connection is gone and the feed with it.
-func healFeeds(ctx context.Context, db *surreal.Client, table string) {
-	another, err := listen(ctx, db, surreal.LiveConfig{Statement: "LIVE SELECT id FROM `" + table + "` WHERE false"})
-	if err == nil {
-		closeFeed(ctx, another)
 	}
 }

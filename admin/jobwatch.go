@@ -42,7 +42,7 @@ type jobWatch struct {
 
 // subscribed watches until the job is finished, or until the connection is lost.
 func (w *jobWatch) subscribed(ctx context.Context) (bool, error) {
-	feed, err := listen(ctx, w.jobs.db, surreal.LiveConfig{Statement: jobStatement("live_job", w.id.Table, ""), Vars: map[string]any{"id": w.id}})
+	feed, err := listen(ctx, w.jobs.db, surreal.LiveConfig{Table: w.id.Table, Statement: jobStatement("live_job", w.id.Table, ""), Vars: map[string]any{"id": w.id}})
 	switch {
 	case surreal.IsNotFound(err):
 		return false, noTable(w.id)
@@ -118,7 +118,7 @@ func (j *Jobs) changes(ctx context.Context, table string, tell func(JobChange) e
 	// What a list says while nobody listens is out of date once somebody does: the gap is told at both ends.
 	gap := func() error { return tell(JobChange{JobSummary: JobSummary{Table: table}, Gap: true}) }
 	for again := false; ; again = true {
-		feed, err := listen(ctx, j.db, surreal.LiveConfig{Statement: jobStatement("live_jobs", table, "")})
+		feed, err := listen(ctx, j.db, surreal.LiveConfig{Table: table, Statement: jobStatement("live_jobs", table, "")})
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

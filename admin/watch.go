@@ -50,12 +50,12 @@ type watch struct {
 
 // subscribed watches until the end, or until the connection is lost.
 func (w *watch) subscribed(ctx context.Context) (bool, error) {
-	instance, err := w.feed(ctx, liveInstanceStatement)
+	instance, err := w.feed(ctx, instanceTable, liveInstanceStatement)
 	if err != nil {
 		return false, err
 	}
 	defer closeFeed(ctx, instance)
-	steps, err := w.feed(ctx, liveStepsStatement)
+	steps, err := w.feed(ctx, stepTable, liveStepsStatement)
 	if err != nil {
 		return false, err
 	}
@@ -78,8 +78,8 @@ func (w *watch) subscribed(ctx context.Context) (bool, error) {
 	return done, err
 }
 
-func (w *watch) feed(ctx context.Context, statement string) (*surreal.Live, error) {
-	feed, err := listen(ctx, w.durable.db, surreal.LiveConfig{Statement: statement, Vars: map[string]any{"instance": instanceID(w.id)}})
+func (w *watch) feed(ctx context.Context, table, statement string) (*surreal.Live, error) {
+	feed, err := listen(ctx, w.durable.db, surreal.LiveConfig{Table: table, Statement: statement, Vars: map[string]any{"instance": instanceID(w.id)}})
 	if err != nil {
 		return nil, fmt.Errorf("watch instance %s: %w", w.id, err)
 	}

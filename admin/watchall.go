@@ -24,7 +24,7 @@ type InstanceChange struct {
 // instance costs the database a little more.
 func (d *Durable) Changes(ctx context.Context, tell func(InstanceChange) error) error {
 	for again := false; ; again = true {
-		feed, err := listen(ctx, d.db, surreal.LiveConfig{Statement: liveInstancesStatement})
+		feed, err := listen(ctx, d.db, surreal.LiveConfig{Table: instanceTable, Statement: liveInstancesStatement})
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -89,7 +89,7 @@ type tableWatch struct {
 
 // listen tells of changes until the subscription ends, or they come too fast.
 func (w *tableWatch) listen(ctx context.Context) error {
-	feed, err := listen(ctx, w.db, surreal.LiveConfig{Statement: strings.ReplaceAll(liveTableStatement, "{{table}}", w.table)})
+	feed, err := listen(ctx, w.db, surreal.LiveConfig{Table: w.table, Statement: strings.ReplaceAll(liveTableStatement, "{{table}}", w.table)})
 	if err != nil {
 		return err
 	}

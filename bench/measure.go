@@ -79,7 +79,7 @@ func (b *jobsBench) bareLive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	live, err := client.Live(ctx, surreal.LiveConfig{Statement: "LIVE SELECT id FROM `" + b.table + "`"})
+	live, err := client.Live(ctx, surreal.LiveConfig{Table: b.table, Statement: "LIVE SELECT id FROM `" + b.table + "`"})
 	if err == nil {
 		b.report.Live, err = b.paced(ctx, b.Samples, func(ctx context.Context) (time.Duration, error) {
 			started := time.Now()

@@ -37,14 +37,14 @@ func TestReport1ADeafFeedIsNoticedAndHealed(t *testing.T) {
 }
 
 // deafen lets a feed of the node subscribe anew between the beginning and the first write to its table
-// of a slow transaction.
+// of a slow transaction, which lasts longer than the database is made to forget who listens.
 func (r *rig) deafen(n *running, f *feed, table, write string, vars map[string]any) {
 	r.tb.Helper()
 	before := n.metric("spky_live_subscriptions_total", table)
 	wrote := make(chan error, 1)
 	slow := r.connect()
 	go func() {
-		wrote <- surreal.Exec(r.ctx, slow, "BEGIN; SELECT id FROM "+table+" LIMIT 1; CREATE begun SET x = 1; SLEEP 1s; "+write+"; COMMIT", vars)
+		wrote <- surreal.Exec(r.ctx, slow, "BEGIN; SELECT id FROM "+table+" LIMIT 1; CREATE begun SET x = 1; SLEEP 3s; "+write+"; COMMIT", vars)
 	}()
 	r.exec("SLEEP 150ms", nil) // by then the other transaction has begun
 	f.renew()

@@ -24,6 +24,7 @@ const doubtEvery = 5 * time.Second
 // must report, and calls expect.
 type feed struct {
 	live      *surreal.Client
+	table     string
 	statement string
 	vars      map[string]any
 	log       *slog.Logger
@@ -88,7 +89,7 @@ func (f *feed) run(ctx context.Context) {
 			}
 			continue
 		}
-		live, err := f.live.Live(ctx, surreal.LiveConfig{Statement: f.statement, Vars: f.vars})
+		live, err := f.live.Live(ctx, surreal.LiveConfig{Table: f.table, Statement: f.statement, Vars: f.vars})
 		if err != nil {
 			if ctx.Err() == nil {
 				f.log.Warn("live feed not registered; the sweep stands in", "error", err)

@@ -122,7 +122,7 @@ func (l *lane) newTable(cancelled outbox.Status) *outbox.Table {
 
 func (n *Node) newFeed(table, statement string, vars map[string]any) *feed {
 	return &feed{
-		live: n.live, statement: statement, vars: vars, log: n.log.With("feed", table),
+		live: n.live, table: table, statement: statement, vars: vars, log: n.log.With("feed", table),
 		changed: make(chan struct{}, 1), metrics: n.metrics.feed(table),
 	}
 }

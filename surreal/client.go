@@ -32,6 +32,8 @@ type Client struct {
 	pools   pools
 	current atomic.Pointer[transport]
 
+	forgetter forgetter
+
 	conflicts  atomic.Uint64
 	statements atomic.Uint64
 
@@ -59,6 +61,8 @@ func New(cfg Config) (*Client, error) {
 		changed: make(chan struct{}),
 		ready:   make(chan struct{}),
 		failed:  make(chan error, 1),
+
+		forgetter: forgetter{wake: make(chan struct{}, 1)},
 	}, nil
 }
 

@@ -31,6 +31,10 @@ type LiveConfig struct {
 	Statement string
 	// Vars are the statement's parameters.
 	Vars map[string]any
+	// Table is the statement's. Where it is named the client calls [Client.ForgetListeners] for it some times within a
+	// second after the registration, and again after [Live.Close]: a subscription to a table that is written to
+	// meanwhile would be deaf at times, or not go away. Defaults to leaving that alone.
+	Table string
 	// Buffer is how many distinct records may wait to be taken; events of further records are dropped and reported
 	// as an overflow. Defaults to 65,536.
 	Buffer int
@@ -46,6 +50,7 @@ type Live struct {
 	transport *transport
 	buffer    int
 	fields    *fieldCache
+	changed   func() // tells of its coming and going
 	signal    chan struct{}
 	ended     chan struct{} // closed with err set
 
@@ -67,6 +72,7 @@ func newLive(t *transport, buffer int) *Live {
 	}
 	live := &Live{
 		transport: t, buffer: buffer, signal: make(chan struct{}, 1), ended: make(chan struct{}), place: make(map[string]int),
+		changed: func() {},
 	}
 	if t != nil {
 		live.fields = &t.pools.fields
@@ -118,6 +124,7 @@ func (l *Live) Close(ctx context.Context) {
 	if _, err := l.transport.call(ctx, "kill", UUID{UUID: l.id}); err != nil {
 		l.transport.log.Debug("kill live query", "error", err)
 	}
+	l.changed()
 }
 
 func (l *Live) end(err error) {
@@ -171,6 +178,7 @@ func (c *Client) Live(ctx context.Context, cfg LiveConfig) (*Live, error) {
 
 func (c *Client) register(ctx context.Context, t *transport, cfg LiveConfig) (*Live, error) {
 	live := newLive(t, cfg.Buffer)
+	live.changed = func() { c.forgetter.changed(cfg.Table) }
 	t.feeds.begin()
 	results, err := c.run(ctx, t, cfg.Statement, cfg.Vars)
 	if err != nil {
@@ -189,5 +197,6 @@ func (c *Client) register(ctx context.Context, t *transport, cfg LiveConfig) (*L
 		return nil, errors.New("want exactly one LIVE SELECT statement")
 	}
 	t.feeds.commit(live)
+	live.changed()
 	return live, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
@@ -24,6 +25,9 @@ func (c *Client) Run(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
+	var forgets sync.WaitGroup
+	defer forgets.Wait()
+	forgets.Go(func() { c.forget(ctx) })
 	pause := firstBackoff
 	for ctx.Err() == nil {
 		t, err := c.establish(ctx)

@@ -79,12 +79,12 @@ func watch(ctx context.Context, client *surreal.Client, document string, s *scre
 // listen subscribes and follows what is announced until the instance has ended, or the connection is lost.
 func (v *viewer) listen(ctx context.Context, client *surreal.Client, document *string) (bool, error) {
 	// Listen before reading or writing anything, and nothing can be missed.
-	instances, err := client.Live(ctx, surreal.LiveConfig{Statement: liveInstances})
+	instances, err := client.Live(ctx, surreal.LiveConfig{Table: "_00_wf_instance", Statement: liveInstances})
 	if err != nil {
 		return false, err
 	}
 	defer instances.Close(context.WithoutCancel(ctx))
-	totals, err := client.Live(ctx, surreal.LiveConfig{Statement: liveTotals})
+	totals, err := client.Live(ctx, surreal.LiveConfig{Table: "_00_wf_step", Statement: liveTotals})
 	if err != nil {
 		return false, err
 	}

@@ -56,7 +56,7 @@ func (r *rig) check(err error) {
 
 func (r *rig) exec(surql string, vars map[string]any) {
 	r.t.Helper()
-	if err := surreal.Exec(r.ctx, r.db, surql, vars); err != nil {
+	if err := surreal.Exec(r.ctx, r.db.Retrying(), surql, vars); err != nil {
 		r.t.Fatalf("%s: %v", surql, err)
 	}
 }

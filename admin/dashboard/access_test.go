@@ -113,7 +113,8 @@ func (b *browser) barriers(where, source string) {
 func (r *rig) crowded() string {
 	r.t.Helper()
 	r.create("INGEST", "crowded", `{}`)
-	r.exec(`LET $began = time::now() - 1h;
+	r.exec(`BEGIN;
+		LET $began = time::now() - 1h;
 		FOR $n IN 0..12 {
 			LET $at = $began + duration::from_secs($n * 30);
 			CREATE type::record('_00_wf_step', ['crowded', 0, 'do', 'convert ' + <string>$n, 1]) SET instance = _00_wf_instance:crowded, seq = $n + 1, kind = 'do',
@@ -124,7 +125,8 @@ func (r *rig) crowded() string {
 			CREATE type::record('_00_wf_step', ['crowded', 0, 'sleep', 'nap ' + <string>$n, 1]) SET instance = _00_wf_instance:crowded, seq = $n + 1, kind = 'sleep',
 				name = 'nap ' + <string>$n, occurrence = 1, status = 'complete', attempts = [], started_at = $at + 18s, finished_at = $at + 29s, wake_at = $at + 29s;
 		};
-		UPDATE _00_wf_instance:crowded SET status = 'complete', started_at = $began, finished_at = $began + 360s, steps_done = 24`, nil)
+		UPDATE _00_wf_instance:crowded SET status = 'complete', started_at = $began, finished_at = $began + 360s, steps_done = 24;
+		COMMIT`, nil)
 	return "/admin/instances/crowded"
 }
 

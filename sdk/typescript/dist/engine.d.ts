@@ -40,7 +40,7 @@ export interface WorkflowsOptions {
     /**
      * Asked at each creation of an instance what the program is doing: the runs belong to that trace. With OpenTelemetry it
      * is what propagation.inject makes of context.active(). By default, and where it names none, it is the traceparent of
-     * the request in which the instance is created.
+     * the request in which the instance is created. It answers at once: a promise names none, nor does what throws.
      */
     trace?: () => WorkflowTrace;
 }

@@ -61,7 +61,7 @@ export class Engine {
         return (this.made ??= this.make());
     }
     make() {
-        const { database: d = {}, outboxTable, backend, version, trace } = this.options;
+        const { database: d = {}, outboxTable, backend, version } = this.options;
         const db = new Database({
             url: d.url ?? this.setting("SPKY_DB_URL") ?? this.setting("SPKY_DB_WS") ?? "ws://127.0.0.1:8666",
             namespace: d.namespace ?? this.setting("SPKY_DB_NS") ?? "main",
@@ -71,7 +71,7 @@ export class Engine {
         });
         const table = outboxTable ?? this.setting("SPKY_OUTBOX_TABLE") ?? "job";
         checkTable(table);
-        return { db, store: new Store(db), table, backend: backend ?? this.setting("SPKY_BACKEND"), version, trace };
+        return { db, store: new Store(db), table, backend: backend ?? this.setting("SPKY_BACKEND"), version, trace: () => this.options.trace?.() };
     }
     /**
      * Makes one run of an instance. When the caller ends, nobody waits for the answer any more; the run goes on all the

@@ -9,7 +9,7 @@ export interface Home {
     backend: string | undefined;
     version: string | undefined;
     /** What the program is doing, where it says so. */
-    trace: (() => WorkflowTrace) | undefined;
+    trace: () => WorkflowTrace | undefined;
 }
 /** The instances of one workflow. home is asked at each call, so that a binding costs nothing until it is used. */
 export declare class Binding<Params = unknown> implements Workflow<Params> {

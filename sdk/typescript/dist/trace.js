@@ -6,22 +6,32 @@ const NONE = Object.freeze({});
 export const answering = newScope();
 /** The trace that a request names. A tracestate means nothing without a traceparent. */
 export function traceOf(headers) {
-    const traceparent = headers.get("traceparent");
-    if (!names({ traceparent }))
+    const traceparent = wellFormed(headers.get("traceparent"));
+    if (traceparent === undefined)
         return NONE;
     const tracestate = headers.get("tracestate");
-    return Object.freeze({ traceparent: traceparent, ...(tracestate && { tracestate }) });
+    return Object.freeze({ traceparent, ...(tracestate && { tracestate }) });
 }
 /** What a new instance keeps: the trace that its creator gives, else that of the program, else that of the request. */
 export function traceparentFor(given, active) {
-    if (names(given))
-        return given?.traceparent;
-    const program = active?.();
-    if (names(program))
-        return program?.traceparent;
-    return answering.getStore()?.traceparent;
+    return traceparentOf(() => given) ?? traceparentOf(active) ?? answering.getStore()?.traceparent;
 }
-function names(trace) {
-    const traceparent = trace?.traceparent;
-    return typeof traceparent === "string" && TRACEPARENT.test(traceparent);
+/** The traceparent of what is answered, read once. No instance is lost for want of its trace: what throws counts as none. */
+function traceparentOf(ask) {
+    try {
+        const trace = ask?.();
+        disown(trace);
+        return wellFormed(trace?.traceparent);
+    }
+    catch {
+        return undefined;
+    }
+}
+/** Sees to it that a promise, which names no trace, ends no program either where it is rejected. */
+function disown(answer) {
+    if (typeof answer?.then === "function")
+        Promise.resolve(answer).catch(() => undefined);
+}
+function wellFormed(traceparent) {
+    return typeof traceparent === "string" && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }

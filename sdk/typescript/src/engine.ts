@@ -47,7 +47,7 @@ export interface WorkflowsOptions {
 	/**
 	 * Asked at each creation of an instance what the program is doing: the runs belong to that trace. With OpenTelemetry it
 	 * is what propagation.inject makes of context.active(). By default, and where it names none, it is the traceparent of
-	 * the request in which the instance is created.
+	 * the request in which the instance is created. It answers at once: a promise names none, nor does what throws.
 	 */
 	trace?: () => WorkflowTrace;
 }
@@ -123,7 +123,7 @@ export class Engine {
 	}
 
 	private make(): Home {
-		const { database: d = {}, outboxTable, backend, version, trace } = this.options;
+		const { database: d = {}, outboxTable, backend, version } = this.options;
 		const db = new Database({
 			url: d.url ?? this.setting("SPKY_DB_URL") ?? this.setting("SPKY_DB_WS") ?? "ws://127.0.0.1:8666",
 			namespace: d.namespace ?? this.setting("SPKY_DB_NS") ?? "main",
@@ -133,7 +133,7 @@ export class Engine {
 		});
 		const table = outboxTable ?? this.setting("SPKY_OUTBOX_TABLE") ?? "job";
 		checkTable(table);
-		return { db, store: new Store(db), table, backend: backend ?? this.setting("SPKY_BACKEND"), version, trace };
+		return { db, store: new Store(db), table, backend: backend ?? this.setting("SPKY_BACKEND"), version, trace: () => this.options.trace?.() };
 	}
 
 	/**

@@ -19,7 +19,7 @@ export interface Home {
 	backend: string | undefined;
 	version: string | undefined;
 	/** What the program is doing, where it says so. */
-	trace: (() => WorkflowTrace) | undefined;
+	trace: () => WorkflowTrace | undefined;
 }
 
 interface Row {

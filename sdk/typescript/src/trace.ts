@@ -11,21 +11,33 @@ export const answering = newScope<WorkflowTrace>();
 
 /** The trace that a request names. A tracestate means nothing without a traceparent. */
 export function traceOf(headers: Headers): WorkflowTrace {
-	const traceparent = headers.get("traceparent");
-	if (!names({ traceparent })) return NONE;
+	const traceparent = wellFormed(headers.get("traceparent"));
+	if (traceparent === undefined) return NONE;
 	const tracestate = headers.get("tracestate");
-	return Object.freeze({ traceparent: traceparent!, ...(tracestate && { tracestate }) });
+	return Object.freeze({ traceparent, ...(tracestate && { tracestate }) });
 }
 
 /** What a new instance keeps: the trace that its creator gives, else that of the program, else that of the request. */
-export function traceparentFor(given: WorkflowTrace | undefined, active: (() => WorkflowTrace) | undefined): string | undefined {
-	if (names(given)) return given?.traceparent;
-	const program = active?.();
-	if (names(program)) return program?.traceparent;
-	return answering.getStore()?.traceparent;
+export function traceparentFor(given: WorkflowTrace | undefined, active: (() => WorkflowTrace | undefined) | undefined): string | undefined {
+	return traceparentOf(() => given) ?? traceparentOf(active) ?? answering.getStore()?.traceparent;
 }
 
-function names(trace: { traceparent?: unknown } | null | undefined): boolean {
-	const traceparent = trace?.traceparent;
-	return typeof traceparent === "string" && TRACEPARENT.test(traceparent);
+/** The traceparent of what is answered, read once. No instance is lost for want of its trace: what throws counts as none. */
+function traceparentOf(ask: (() => WorkflowTrace | undefined) | undefined): string | undefined {
+	try {
+		const trace = ask?.();
+		disown(trace);
+		return wellFormed(trace?.traceparent);
+	} catch {
+		return undefined;
+	}
+}
+
+/** Sees to it that a promise, which names no trace, ends no program either where it is rejected. */
+function disown(answer: unknown): void {
+	if (typeof (answer as { then?: unknown } | undefined)?.then === "function") Promise.resolve(answer).catch(() => undefined);
+}
+
+function wellFormed(traceparent: unknown): string | undefined {
+	return typeof traceparent === "string" && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WorkflowEntrypoint, withWorkflows } from "../src/index.js";
 import { traceOf, traceparentFor } from "../src/trace.js";
+import type { WorkflowTrace } from "../src/types.js";
 
 const here = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const there = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
@@ -36,6 +37,37 @@ test("an instance keeps the trace that its creator gives, else the program's, el
 	await app.fetch(new Request("http://backend/"));
 	assert.deepEqual(seen.slice(0, 5), [undefined, undefined, there, there, undefined]);
 	assert.equal(traceparentFor(undefined, undefined), undefined);
+});
+
+test("what asks for a trace in vain costs no instance: it counts as none", async () => {
+	const throws = (): never => {
+		throw new Error("no tracer");
+	};
+	const rejected: unknown[] = [];
+	const note = (reason: unknown): void => void rejected.push(reason);
+	process.on("unhandledRejection", note);
+	const getter = { get traceparent(): string { return throws(); } };
+	const odd = { get then(): unknown { return throws(); } };
+	const answers = [throws, () => getter, () => odd, () => Promise.reject(new Error("later")), () => Promise.resolve({ traceparent: there }), () => null, () => "x", { traceparent: there }];
+	for (const ask of answers as (() => WorkflowTrace)[]) assert.equal(traceparentFor(undefined, ask), undefined, String(ask));
+	assert.equal(traceparentFor(getter, () => ({ traceparent: there })), there);
+	assert.equal(traceparentFor(Promise.reject(new Error("later")) as WorkflowTrace, undefined), undefined);
+	await new Promise((resolve) => setImmediate(resolve));
+	process.off("unhandledRejection", note);
+	assert.deepEqual(rejected, []);
+	const nobody = withWorkflows(() => new Response(), { NOTHING: Nothing }, { database: { url: "ws://127.0.0.1:1" }, get trace(): never { return throws(); } });
+	await assert.rejects(nobody.workflows.NOTHING.create(), /127\.0\.0\.1:1/);
+	await nobody.close();
+});
+
+test("a traceparent is read once: what is kept is what was looked at", () => {
+	let reads = 0;
+	const fickle = { get traceparent(): string { return ++reads === 1 ? here : "x"; } };
+	assert.equal(traceparentFor(fickle, undefined), here);
+	assert.equal(reads, 1);
+	reads = 0;
+	assert.equal(traceparentFor(undefined, () => fickle), here);
+	assert.equal(reads, 1);
 });
 
 test("requests that are answered at the same time have each their own", async () => {

@@ -71,9 +71,10 @@ func (h hider) ofColumns(row outbox.Row) *redact.Mask {
 	return m
 }
 
-// errors hides in the errors of a job whose row was read whole.
-func (h hider) errors(ctx context.Context, row outbox.Row, errs []JobError) error {
-	if len(errs) == 0 || h.rules.Empty() {
+// job hides in the errors of a job whose row was read whole, and in what its result repeats of them.
+func (h hider) job(ctx context.Context, row outbox.Row, job *Job) error {
+	_, told := outcomeIn(row)
+	if len(job.Errors) == 0 && !told || h.rules.Empty() {
 		return nil
 	}
 	found, err := h.rows(ctx, []outbox.Row{row})
@@ -81,10 +82,37 @@ func (h hider) errors(ctx context.Context, row outbox.Row, errs []JobError) erro
 		return err
 	}
 	id, _ := row["id"].(surreal.RecordID)
-	for i := range errs {
-		errs[i].hide(found.of(surreal.FormatID(id)))
-	}
+	h.outcome(job, found.of(surreal.FormatID(id)), row)
 	return nil
+}
+
+// outcome hides with a job's mask.
+func (h hider) outcome(job *Job, m *redact.Mask, row outbox.Row) {
+	for i := range job.Errors {
+		job.Errors[i].hide(m)
+	}
+	if result, told := outcomeIn(row); told {
+		job.Result = h.rules.Value("result", hideOutcome(m, result))
+	}
+}
+
+// outcomeIn is the result of a job that ran an instance, where it says more than how that is.
+func outcomeIn(row outbox.Row) (map[string]any, bool) {
+	path, _ := row["path"].(string)
+	result, ok := row["result"].(map[string]any)
+	return result, ok && strings.HasPrefix(path, durablePath) && (len(result) > 1 || result["state"] == nil)
+}
+
+// hideOutcome is such a result with the mask of the job on all that it says: the instance's error is there a second time.
+func hideOutcome(m *redact.Mask, result map[string]any) map[string]any {
+	shown := map[string]any{}
+	for name, v := range result {
+		if text, ok := v.(string); ok && name != "state" {
+			v = m.Text(text)
+		}
+		shown[name] = v
+	}
+	return shown
 }
 
 func (e *JobError) hide(m *redact.Mask) {

@@ -12,6 +12,7 @@ import (
 
 	"sp00ky.cloud/spky/outbox"
 	"sp00ky.cloud/spky/ssp/schedule"
+	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/surreal/redact"
 	"sp00ky.cloud/spky/wf"
 )
@@ -121,6 +122,8 @@ func (r *rig) told(rules redact.Rules, instance, job, run string) map[string]str
 	say("watched job")(ended, err)
 	explained, err = explainer.Job(r.ctx, job)
 	say("explained job")(explained, err)
+	ran, err := jobs.Get(r.ctx, r.jobOf(instance))
+	say("result of the instance's job")(ran.Result, err)
 	detailed, err := dags.Run(r.ctx, run)
 	say("run")(detailed, err)
 	runs, err := dags.ListRuns(r.ctx, RunListOptions{DAG: "sites"})
@@ -137,6 +140,17 @@ func (r *rig) told(rules redact.Rules, instance, job, run string) map[string]str
 	explained, err = explainer.Schedule(r.ctx, "night")
 	say("explained schedule")(explained, err)
 	return said
+}
+
+// jobOf is the job that ran an instance to its end.
+func (r *rig) jobOf(instance string) string {
+	r.t.Helper()
+	ids, err := surreal.First[[]surreal.RecordID](r.ctx, r.db, "SELECT VALUE id FROM job WHERE payload.instance = $of AND result.error != NONE", map[string]any{"of": instance})
+	r.check(err)
+	if len(ids) != 1 {
+		r.t.Fatalf("%s was run to its end by %v", instance, ids)
+	}
+	return surreal.FormatID(ids[0])
 }
 
 // TestErrorsDoNotRepeatWhatIsHidden looks at every operation that shows texts of errors.
@@ -156,7 +170,7 @@ func TestErrorsDoNotRepeatWhatIsHidden(t *testing.T) {
 			t.Errorf("%s shows, with all errors hidden, %s", what, n)
 		}
 	}
-	if len(plain) != len(hidden) || len(plain) < 19 {
+	if len(plain) != len(hidden) || len(plain) < 20 {
 		t.Errorf("told %d, %d", len(plain), len(hidden))
 	}
 }
@@ -172,6 +186,9 @@ func TestErrorsOfWhatIsGone(t *testing.T) {
 		CREATE job:ran SET path = $path, payload = { instance: 'known' }, status = 'failed', lease_epoch = 1, errors = $errors;
 		CREATE job:orphan SET path = $path, payload = { instance: 'gone' }, status = 'failed', lease_epoch = 1, errors = $errors;
 		CREATE job:odd SET path = '/x', payload = { secret: 'TOPSECRET', odd: /x/ }, status = 'failed', errors = $errors RETURN NONE;
+		CREATE job:ended SET path = $path, payload = { instance: 'gone' }, status = 'success', lease_epoch = 1, result = { state: 'errored', error: 'cannot TOPSECRET' };
+		CREATE job:suspended SET path = $path, payload = { instance: 'gone' }, status = 'success', lease_epoch = 1, result = { state: 'suspended' };
+		CREATE job:unread SET path = $path, payload = { instance: 'known', odd: /x/ }, status = 'success', result = { state: 'errored', error: 'cannot TOPSECRET' } RETURN NONE;
 		CREATE job:plain SET path = '/x', payload = { secret: 'other' }, status = 'failed', errors = $errors`, map[string]any{"path": path})
 	jobs := NewJobs(JobsConfig{DB: r.db, Tables: []string{"job"}, Redact: rules})
 	explainer := NewExplainer(ExplainConfig{DB: r.db, Tables: []string{"job"}, Redact: rules})
@@ -185,10 +202,17 @@ func TestErrorsOfWhatIsGone(t *testing.T) {
 			t.Errorf("%s is explained as %s, %v", id, text, err)
 		}
 	}
+	for id, want := range map[string]string{
+		"job:ended": `{"error":"[redacted]","state":"errored"}`, "job:unread": `{"error":"[redacted]","state":"errored"}`, "job:suspended": `{"state":"suspended"}`,
+	} {
+		if job, err := jobs.Get(r.ctx, id); err != nil || string(job.Result) != want {
+			t.Errorf("the result of %s: %s, %v, want %s", id, job.Result, err, want)
+		}
+	}
 	_, err := r.durable.Restart(r.ctx, "known")
 	r.check(err)
 	failed := Error{Name: "Error", Message: "cannot TOPSECRET"}
-	r.check(hider{r.db, rules}.summaries(r.ctx, Summary{ID: "known", Incarnation: 0, Error: &failed}))
+	r.check(hider{db: r.db, rules: rules}.summaries(r.ctx, Summary{ID: "known", Incarnation: 0, Error: &failed}))
 	if failed.Message != redact.Shown {
 		t.Errorf("of an instance that was restarted meanwhile %q is shown", failed.Message)
 	}

@@ -37,7 +37,7 @@ func (j *Jobs) read(ctx context.Context, id surreal.RecordID) (Job, error) {
 		return Job{}, noJob(id)
 	}
 	job := j.job(answer.Rows[0], answer)
-	if err := j.hider.errors(ctx, answer.Rows[0], job.Errors); err != nil {
+	if err := j.hider.job(ctx, answer.Rows[0], &job); err != nil {
 		return Job{}, fmt.Errorf("get %s: %w", surreal.FormatID(id), err)
 	}
 	return job, nil
@@ -51,10 +51,8 @@ func (j *Jobs) readable(ctx context.Context, id surreal.RecordID, why error) (Jo
 	}
 	answer.Rows[0]["payload"] = fmt.Sprintf("[the database cannot send it: %v]", why)
 	job := j.job(answer.Rows[0], answer)
-	for i := range job.Errors {
-		if !j.hider.rules.Empty() { // who knows what they repeat
-			job.Errors[i].hide(redact.Whole())
-		}
+	if !j.hider.rules.Empty() { // who knows what its errors repeat
+		j.hider.outcome(&job, redact.Whole(), answer.Rows[0])
 	}
 	return job, nil
 }

@@ -40,7 +40,9 @@ type DAGs struct {
 }
 
 // NewDAGs makes it; nothing is sent. Texts of errors are shown without what rules hide.
-func NewDAGs(db *surreal.Client, rules redact.Rules) *DAGs { return &DAGs{db, hider{db, rules}} }
+func NewDAGs(db *surreal.Client, rules redact.Rules) *DAGs {
+	return &DAGs{db, hider{db: db, rules: rules}}
+}
 
 // A DAG is one of the configuration that a node has written into the database.
 type DAG struct {

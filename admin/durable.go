@@ -31,7 +31,7 @@ type Durable struct {
 
 // NewDurable makes it; nothing is sent.
 func NewDurable(cfg DurableConfig) *Durable {
-	return &Durable{db: cfg.DB, backends: cfg.Backends, hider: hider{cfg.DB, cfg.Redact}}
+	return &Durable{db: cfg.DB, backends: cfg.Backends, hider: hider{db: cfg.DB, rules: cfg.Redact}}
 }
 
 // Statuses are the states of an instance, in the order of its life.

@@ -40,7 +40,7 @@ type Explainer struct {
 
 // NewExplainer makes it; nothing is sent.
 func NewExplainer(cfg ExplainConfig) *Explainer {
-	e := &Explainer{db: cfg.DB, backends: cfg.Backends, tables: cfg.Tables, hider: hider{cfg.DB, cfg.Redact}}
+	e := &Explainer{db: cfg.DB, backends: cfg.Backends, tables: cfg.Tables, hider: hider{db: cfg.DB, rules: cfg.Redact}}
 	if len(e.tables) > 0 {
 		return e
 	}

@@ -31,15 +31,24 @@ type hiddenInstance struct {
 }
 
 // lives reads what instances hold. One that was restarted meanwhile is left out: what its errors were about is forgotten.
+// So is one that holds too much.
 func (h hider) lives(ctx context.Context, of []life) (map[string]hiddenInstance, error) {
 	wanted, all := map[string]int{}, map[string]hiddenInstance{}
+	var once []life // for jobs of one instance name it again and again
 	for _, one := range of {
+		if _, known := wanted[one.ID]; !known {
+			once = append(once, one)
+		}
 		wanted[one.ID] = one.Incarnation
 	}
+	vars := map[string]any{"params": h.rules.Concern("params"), "output": h.rules.Concern("output"), "payload": h.rules.Concern("payload")}
+	of, err := readable(ctx, h, once, hiddenInstanceSizes, vars)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := hidden(ctx, of, func(part []life) ([]hiddenInstance, error) {
-		return surreal.First[[]hiddenInstance](ctx, h.db, hiddenInstancesStatement, map[string]any{
-			"of": part, "params": h.rules.Concern("params"), "output": h.rules.Concern("output"), "payload": h.rules.Concern("payload"),
-		})
+		vars["of"] = part
+		return surreal.First[[]hiddenInstance](ctx, h.db, hiddenInstancesStatement, vars)
 	})
 	for _, row := range rows {
 		if n := wanted[row.ID]; row.Incarnation != nil && (n == present || n == *row.Incarnation) {

@@ -11,10 +11,13 @@ import (
 
 // A hider takes what the configuration hides out of texts of errors, since backends and workflows like to say in them
 // what they were given. That is read anew wherever such a text is to be shown, and only there. Where it is gone, or
-// can't be read, the text is hidden whole.
+// can't be read, or is too much, the text is hidden whole.
 type hider struct {
 	db    *surreal.Client
 	rules redact.Rules
+	// most is how many bytes of what rows hold are read for one answer. The texts of the largest beyond it are hidden
+	// whole. Defaults to maxHeld.
+	most int
 }
 
 // masks are those of several rows, by what names them.

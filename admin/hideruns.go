@@ -23,8 +23,12 @@ type hiddenRun struct {
 	} `json:"steps"`
 }
 
-// runs answers with the masks of runs of DAGs, by their ids.
+// runs answers with the masks of runs of DAGs, by their ids, but of those that hold too much.
 func (h hider) runs(ctx context.Context, ids []string) (masks, error) {
+	ids, err := readable(ctx, h, ids, hiddenRunSizes, nil)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := hidden(ctx, ids, func(part []string) ([]hiddenRun, error) {
 		return surreal.First[[]hiddenRun](ctx, h.db, hiddenRunsStatement, map[string]any{"runs": part})
 	})

@@ -47,7 +47,7 @@ func NewJobs(cfg JobsConfig) *Jobs {
 	}
 	slices.Sort(tables)
 	tables = slices.DeleteFunc(slices.Compact(tables), func(t string) bool { return !tableName.MatchString(t) })
-	return &Jobs{db: cfg.DB, tables: tables, backends: cfg.Backends, hider: hider{cfg.DB, cfg.Redact}}
+	return &Jobs{db: cfg.DB, tables: tables, backends: cfg.Backends, hider: hider{db: cfg.DB, rules: cfg.Redact}}
 }
 
 // tableName is what an outbox table may be called.

@@ -49,7 +49,7 @@ type Schedules struct {
 
 // NewSchedules makes it; nothing is sent. Texts of errors are shown without what rules hide.
 func NewSchedules(db *surreal.Client, rules redact.Rules) *Schedules {
-	return &Schedules{db, hider{db, rules}}
+	return &Schedules{db, hider{db: db, rules: rules}}
 }
 
 // A Schedule is one of the configuration that a node has written into the database.

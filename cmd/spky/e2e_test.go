@@ -347,6 +347,9 @@ func TestDevOnAGivenDatabase(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, ".sp00ky")); err == nil {
 		t.Error("a given database made a state directory")
 	}
+	if said := s.out.String(); strings.Contains(said, "the database\n") || !strings.Contains(said, "[spky] stopped") {
+		t.Errorf("what is said of stopping somebody else's database:\n%s", said)
+	}
 	p.db() // it goes on
 }
 

@@ -109,18 +109,23 @@ func (s *session) run(ctx context.Context) error {
 	if s.db, err = s.open(ctx); err != nil {
 		return err
 	}
-	defer func() {
-		s.say("stopping the database")
-		if err := s.db.close(); err != nil {
-			s.say("%v", err)
-		}
-		s.say("stopped")
-	}()
+	defer s.closeDatabase()
 	s.cfg.SurrealDB.Endpoint = s.db.endpoint
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
 	return s.operate(ctx)
+}
+
+// closeDatabase stops the database, unless it is somebody else's.
+func (s *session) closeDatabase() {
+	if !s.cfg.SurrealDB.External {
+		s.say("stopping the database")
+	}
+	if err := s.db.close(); err != nil {
+		s.say("%v", err)
+	}
+	s.say("stopped")
 }
 
 // addressFree finds out early whether somebody could listen.

@@ -11,8 +11,12 @@ import (
 	"sp00ky.cloud/spky/surreal/redact"
 )
 
-// jobs answers with the masks of jobs, by their ids as texts.
+// jobs answers with the masks of jobs, by their ids as texts, but of those that hold too much.
 func (h hider) jobs(ctx context.Context, ids []surreal.RecordID) (masks, error) {
+	ids, err := readable(ctx, h, ids, hiddenJobSizes, nil)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := hidden(ctx, ids, func(part []surreal.RecordID) ([]outbox.Row, error) {
 		return surreal.First[[]outbox.Row](ctx, h.db, "SELECT * FROM $ids", map[string]any{"ids": part})
 	})

@@ -13,6 +13,8 @@ import (
 var (
 	//go:embed surql/hidden_instance_sizes.surql
 	hiddenInstanceSizes string
+	//go:embed surql/hidden_job_sizes.surql
+	hiddenJobSizes string
 	//go:embed surql/hidden_run_sizes.surql
 	hiddenRunSizes string
 )

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/surreal/redact"
 )
 
@@ -69,6 +70,24 @@ func TestWhatIsHiddenOfRunsIsReadWithinABound(t *testing.T) {
 		r.check(hider{db: r.db, rules: redact.New([]string{"*.secret"}), most: most}.dagRuns(r.ctx, []DAGRun{run}))
 		if run.Error.Reason != want {
 			t.Errorf("with %d bytes, %q is shown, want %q", most, run.Error.Reason, want)
+		}
+	}
+}
+
+// TestWhatIsHiddenOfJobsIsReadWithinABound is the same of jobs, whose rows are read whole.
+func TestWhatIsHiddenOfJobsIsReadWithinABound(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.exec(`CREATE job:small SET path = '/a', payload = { secret: 'TOPSECRET' };
+		CREATE job:large SET path = '/a', payload = { secret: 'TOPSECRET', more: string::repeat('x', 9000) } RETURN NONE`, nil)
+	for most, want := range map[int][]string{0: {"cannot " + redact.Shown, "cannot " + redact.Shown}, 9000: {redact.Shown, "cannot " + redact.Shown}, 10: {redact.Shown, redact.Shown}} {
+		h := hider{db: r.db, rules: redact.New([]string{"*.secret"}), most: most}
+		found, err := h.jobs(r.ctx, []surreal.RecordID{{Table: "job", ID: "large"}, {Table: "job", ID: "small"}})
+		r.check(err)
+		for i, id := range []string{"job:large", "job:small"} {
+			if shown := found.of(id).Text("cannot TOPSECRET"); shown != want[i] {
+				t.Errorf("with %d bytes, %s shows %q, want %q", most, id, shown, want[i])
+			}
 		}
 	}
 }

@@ -105,6 +105,6 @@ func (l *lane) shed(before time.Time) {
 			o.Failure = &outbox.Failure{Code: outbox.CodeCancelled, Reason: "cancelled before its request was sent", Attempt: f.job.Attempt()}
 		}
 		f.cancel(nil)
-		l.settler.add(settlement{key: f.key, attempt: f.job.Attempt(), outcome: o})
+		l.settler.add(settlement{key: f.key, attempt: f.job.Attempt(), outcome: o, mask: l.mask(f.job, verdict{})})
 	}
 }

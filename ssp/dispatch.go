@@ -132,10 +132,10 @@ func encodePayload(payload any) ([]byte, error) {
 }
 
 // note logs what became of an attempt.
-func (l *lane) note(log *slog.Logger, o outbox.Outcome, mask *redact.Mask) {
+func (l *lane) note(log *slog.Logger, o outbox.Outcome, mask func() *redact.Mask) {
 	attrs := []any{"status", o.Status}
 	if o.Failure != nil {
-		attrs = append(attrs, "code", o.Failure.Code, "reason", cut(mask.Text(o.Failure.Reason), 200))
+		attrs = append(attrs, "code", o.Failure.Code, "reason", said(mask, o.Failure.Reason, 200))
 	}
 	switch {
 	case o.Status == outbox.Success:

@@ -55,3 +55,33 @@ func TestLogsAndTracesDoNotRepeatWhatIsHidden(t *testing.T) {
 		})
 	}
 }
+
+// TestHiddenIsWhatIsSent: what is sent as JSON is looked into, in a text too.
+func TestHiddenIsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	rules := redact.New([]string{"*.secret"})
+	for _, odd := range []string{`1`, `1e400`, strings.Repeat("9", 29), strings.Repeat("[", 65) + strings.Repeat("]", 65), strings.Repeat("[", 9000) + strings.Repeat("]", 9000), `{"a":1,"a":2}`, `nothing`, `"\ud800"`, `01`} {
+		payload := `{"odd":` + odd + `,"secret":"TOPSECRET"}`
+		body, err := encodePayload(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := rules.Mask()
+		m.Add("payload", payload)
+		said, shown := m.Text("no TOPSECRET"), string(rules.Value("payload", payload))
+		if sent := string(body) == payload; strings.Contains(shown, "TOPSECRET") == sent || strings.Contains(said, "TOPSECRET") == sent {
+			t.Errorf("%.40s is sent as %.40s, shown as %.80s, and said is %q", payload, body, shown, said)
+		}
+	}
+}
+
+// TestCutBeforeHidden: a text is cut before values are looked for in it, and shows nothing of one that it was cut in.
+func TestCutBeforeHidden(t *testing.T) {
+	t.Parallel()
+	m := redact.New([]string{"payload.secret"}).Mask()
+	m.Add("payload", map[string]any{"secret": "TOPSECRET"})
+	text := strings.Repeat("x", 190) + " TOPSECRET" + strings.Repeat("y", 8000)
+	if got, want := said(func() *redact.Mask { return m }, text, 196), strings.Repeat("x", 190)+" "+redact.Shown+"…"; got != want {
+		t.Errorf("said is %q, want %q", got, want)
+	}
+}

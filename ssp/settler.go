@@ -27,7 +27,7 @@ type settlement struct {
 	outcome outbox.Outcome
 	refused int // how often the table has refused it
 	spans   *flightTrace
-	mask    *redact.Mask // of what is said of it
+	mask    func() *redact.Mask // of what is said of it
 }
 
 // A settler writes a lane's outcomes, as many at a time as have gathered. An outcome is given up

@@ -138,7 +138,7 @@ func (l *lane) trace(ctx context.Context, job outbox.Job) (context.Context, *fli
 }
 
 // judged ends the attempt's span with what it came to.
-func (f *flightTrace) judged(v verdict, mask *redact.Mask) {
+func (f *flightTrace) judged(v verdict, mask func() *redact.Mask) {
 	if f == nil {
 		return
 	}
@@ -147,7 +147,7 @@ func (f *flightTrace) judged(v verdict, mask *redact.Mask) {
 		f.attempt.SetAttributes(attribute.Int("http.response.status_code", code))
 	}
 	if v.status == outbox.Failed || v.unreachable != nil {
-		f.attempt.SetStatus(codes.Error, cut(mask.Text(v.reason), maxReport))
+		f.attempt.SetStatus(codes.Error, said(mask, v.reason, maxReport))
 	}
 	f.attempt.End()
 }

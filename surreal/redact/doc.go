@@ -7,6 +7,6 @@
 //	mask.Add("payload", row["payload"])
 //	mask.Text(reason)                       // the text with "[redacted]" wherever it says one of them
 //
-// A text is known to hold a value only where it says it as it stands in the row, or as JSON, Go, HTML or a URL would write
-// it. What was encoded, hashed or reworded in another way is shown.
+// A text is known to hold a value only where it says it as it stands in the row, or says it to those who decode JSON, other
+// quotes with backslashes, HTML or URLs. What was encoded, hashed or reworded in another way is shown.
 package redact

@@ -1,18 +1,20 @@
 package redact
 
 import (
-	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 const (
 	// short is the length, in characters, below which a value hides only whole words: it is part of too many others.
 	short = 4
-	// maxValues is how many values a mask looks for. With more of them it hides whole texts.
+	// maxValues is how many values a mask looks for, and maxBytes how much of them there may be for one text, of each no
+	// more than the text could hold. With more of them the text is hidden whole.
 	maxValues = 1000
+	maxBytes  = 512 << 10
+	// maxWork is how many bytes are looked through for one text, decoded in all ways. With more it is hidden whole.
+	maxWork = 1 << 20
 )
 
 // A Mask takes the values that rules hide in some rows out of texts that may repeat them. It is one goroutine's. A nil one
@@ -21,9 +23,9 @@ type Mask struct {
 	rules  Rules
 	values map[string]bool
 	whole  bool
-	// forms are how a text may write the values, in lower case, by their first byte and the longest first; nil until
-	// they are needed.
-	forms map[byte][]string
+	// trie finds the values in texts of up to reach bytes; nil until it is needed.
+	trie  *trie
+	reach int
 }
 
 // Mask is one that knows of no values yet.
@@ -36,10 +38,10 @@ func Whole() *Mask { return &Mask{whole: true} }
 
 // Add notes what the rules hide in a column of a row.
 func (m *Mask) Add(column string, v any) {
-	if m.rules.Empty() || m.whole {
+	if m.whole || !m.rules.Concern(column) {
 		return
 	}
-	m.forms = nil
+	m.trie = nil
 	m.look([]string{strings.ToLower(column)}, v, false)
 }
 
@@ -49,11 +51,11 @@ func (m *Mask) look(path []string, v any, hidden bool) {
 		return
 	}
 	hidden = hidden || m.rules.hide(path)
-	if inner, ok := nested(v); ok {
-		if hidden {
-			m.values[v.(string)] = true
-		}
-		v = inner
+	if inner, ok, apart := nested(v); ok {
+		m.whole = !apart
+		m.note(v, hidden)
+		m.look(path, inner, hidden)
+		return
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -65,9 +67,17 @@ func (m *Mask) look(path []string, v any, hidden bool) {
 			m.look(path, inner, hidden)
 		}
 	default:
-		if text := written(v); hidden && strings.TrimSpace(text) != "" {
-			m.values[text] = true
+		m.note(v, hidden)
+		if n, ok := v.(json.Number); ok { // a backend may write it otherwise than it was sent
+			f, _ := n.Float64()
+			m.note(f, hidden)
 		}
+	}
+}
+
+func (m *Mask) note(v any, hidden bool) {
+	if text := written(v); hidden && strings.TrimSpace(text) != "" {
+		m.values[text] = true
 	}
 }
 
@@ -78,6 +88,8 @@ func written(v any) string {
 		return ""
 	case string:
 		return v
+	case json.Number:
+		return string(v)
 	}
 	text := string(asJSON(v))
 	if text == "null" {
@@ -87,7 +99,7 @@ func written(v any) string {
 }
 
 // Text is a text without the values. Of one that was cut within a value, what is left of it is hidden too, from four
-// characters on.
+// bytes on. Where to look for the values is more work than is bounded, the text is hidden whole.
 func (m *Mask) Text(text string) string {
 	switch {
 	case text == "" || m == nil:
@@ -96,91 +108,75 @@ func (m *Mask) Text(text string) string {
 		return Shown
 	case len(m.values) == 0:
 		return text
+	case !m.prepare(len(text)):
+		return Shown
 	}
-	if m.forms == nil {
-		m.prepare()
+	hidden := make([]int32, len(text)+1) // how many begin to be hidden there, less those that end
+	work := 0
+	done := plain(text).layers(func(l layer) bool {
+		l = l.folded()
+		m.trie.find(l.text, func(from, to int) {
+			hidden[l.at[from]]++
+			hidden[l.end(to)]--
+		})
+		work += len(l.text)
+		return work <= maxWork
+	})
+	if !done {
+		return Shown
 	}
-	low := lower(text)
-	cuts := cutsOf(low)
+	return without(text, hidden)
+}
+
+// without is a text without what is hidden.
+func without(text string, hidden []int32) string {
 	var out strings.Builder
-	from := 0
-	for i := 0; i < len(low); {
-		for cuts[0] < i {
-			cuts = cuts[1:]
+	depth, from := int32(0), 0
+	for i, change := range hidden {
+		was := depth
+		depth += change
+		switch {
+		case was == 0 && depth > 0:
+			out.WriteString(text[from:i])
+			out.WriteString(Shown)
+		case was > 0 && depth == 0:
+			from = i
 		}
-		n := m.at(low, i, cuts[0])
-		if n == 0 {
-			i++
-			continue
-		}
-		out.WriteString(text[from:i])
-		out.WriteString(Shown)
-		i += n
-		from = i
 	}
 	out.WriteString(text[from:])
 	return out.String()
 }
 
-// at is the length of what is to be hidden at a place of a text, 0 for nothing. cut is where the text may have been cut.
-func (m *Mask) at(text string, i, cut int) int {
-	for _, form := range m.forms[text[i]] {
-		if strings.HasPrefix(text[i:], form) && (utf8.RuneCountInString(form) >= short || alone(text, i, i+len(form))) {
-			return len(form)
-		}
-		if left := text[i:cut]; len(left) >= short && strings.HasPrefix(form, left) {
-			return len(left)
-		}
+// prepare makes a trie for a text of so many bytes; false where the values are too much for that.
+func (m *Mask) prepare(length int) bool {
+	const part = 512
+	if length > maxWork {
+		return false
 	}
-	return 0
+	if m.trie != nil && length+length/2 < m.reach { // to fold a text may make it longer, by a half at most
+		return true
+	}
+	reach := (length + length/2 + part) / part * part
+	sum := 0
+	for v := range m.values {
+		sum += min(len(v), reach)
+	}
+	if sum > maxBytes {
+		return false
+	}
+	m.trie, m.reach = newTrie(m.patterns(reach)), reach
+	return true
 }
 
-// alone says whether what stands there is a word of its own.
-func alone(text string, from, to int) bool {
-	before, _ := utf8.DecodeLastRuneInString(text[:from])
-	after, _ := utf8.DecodeRuneInString(text[to:])
-	return !wordly(before) && !wordly(after)
-}
-
-func wordly(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
-}
-
-// prepare finds the forms of the values.
-func (m *Mask) prepare() {
-	m.forms = map[byte][]string{}
-	known := map[string]bool{}
-	for value := range m.values {
-		for _, form := range forms(value) {
-			if form = lower(form); form != "" && !known[form] {
-				known[form] = true
-				m.forms[form[0]] = append(m.forms[form[0]], form)
-			}
+// patterns are the values as they stand in texts that were folded, as much of each as such a text of reach bytes may hold.
+func (m *Mask) patterns(reach int) []string {
+	var all []string
+	for v := range m.values {
+		v = plain(v[:min(len(v), 3*reach)]).folded().text // which may make it shorter, to a third at most
+		all = append(all, v[:min(len(v), reach)])
+		if bare := strings.TrimSpace(v); bare != v {
+			all = append(all, bare[:min(len(bare), reach)])
 		}
 	}
-	for _, all := range m.forms {
-		slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	}
-}
-
-// cutsOf are the places where a text may have been cut: before each ellipsis, and at its end.
-func cutsOf(text string) []int {
-	var cuts []int
-	for i := range len(text) {
-		if strings.HasPrefix(text[i:], "…") || strings.HasPrefix(text[i:], "...") || strings.HasPrefix(text[i:], string(utf8.RuneError)) {
-			cuts = append(cuts, i)
-		}
-	}
-	return append(cuts, len(text))
-}
-
-// lower is a text with its ASCII letters in lower case: as long as it was.
-func lower(text string) string {
-	out := []byte(text)
-	for i, b := range out {
-		if b >= 'A' && b <= 'Z' {
-			out[i] = b + 'a' - 'A'
-		}
-	}
-	return string(out)
+	return all
 }

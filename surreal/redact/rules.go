@@ -47,27 +47,12 @@ func (r Rules) Value(column string, v any) json.RawMessage {
 		return asJSON(v)
 	}
 	path := []string{strings.ToLower(column)}
-	if inner, ok := nested(v); ok {
-		return asJSON(string(asJSON(r.masked(path, inner))))
+	if r.Concern(column) && !r.hide(path) {
+		if text, ok := r.maskedText(path, v); ok {
+			return asJSON(text)
+		}
 	}
 	return asJSON(r.masked(path, v))
-}
-
-// nested is what a text holds that is an object or a list as JSON: the runner sends it as that.
-func nested(v any) (any, bool) {
-	text, ok := v.(string)
-	if !ok {
-		return nil, false
-	}
-	inner, err := surreal.FromJSON([]byte(text))
-	if err != nil {
-		return nil, false
-	}
-	switch inner.(type) {
-	case map[string]any, []any:
-		return inner, true
-	}
-	return nil, false
 }
 
 // masked is a value with what stands below path hidden; it shares nothing that it changed.

@@ -222,7 +222,7 @@ func (h *history) charts() []chart {
 	return []chart{
 		line("Throughput", "attempts a minute", count(now.attempts, 1<<30)+" a minute",
 			of("attempts", "accent", func(p point) float64 { return float64(p.attempts) }), of("failures", "bad", func(p point) float64 { return float64(p.failures) })),
-		line("Queue", "jobs", count(now.pending, 1<<30)+" pending", of("pending", "wait", func(p point) float64 { return float64(p.pending) }),
+		line("Queue", "jobs", count(now.pending, admin.MaxCounted)+" pending", of("pending", "wait", func(p point) float64 { return float64(p.pending) }),
 			of("due", "bad", func(p point) float64 { return float64(p.due) }), of("running", "accent", func(p point) float64 { return float64(p.processing) })),
 		line("Oldest due job", "s", span(time.Duration(now.oldest*float64(time.Second))), of("age", "wait", func(p point) float64 { return p.oldest })),
 		line("Latency of attempts", "ms", "p99 "+span(time.Duration(now.p99*float64(time.Millisecond))),

@@ -60,7 +60,7 @@ func (d *Dashboard) jobTabs(q query) []tab {
 	for _, status := range outbox.Statuses() {
 		t := tab{Name: string(status), Label: string(status), Href: q.With("status", string(status)), Current: q.Get("status") == string(status)}
 		if known && q.Get("table")+q.Get("backend")+q.Get("origin")+q.Get("q")+q.Get("stalled") == "" {
-			t.Count = count(counts[status], admin.MaxCounted*max(1, len(o.Tables)))
+			t.Count = count(counts[status], admin.MaxCounted) // a sum of tables that were each counted so far
 		}
 		tabs = append(tabs, t)
 	}

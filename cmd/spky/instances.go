@@ -47,6 +47,7 @@ type instancesFlags struct {
 	prefix        string
 	stalled       bool
 	page, perPage int
+	limit         int // 0 for pages
 	reverse, json bool
 }
 
@@ -73,6 +74,9 @@ runs failed too often, or their code no longer fits what was stored.`,
 			if len(args) == 1 {
 				binding = args[0]
 			}
+			if err := f.checkLimit(cmd.Flags().Changed); err != nil {
+				return err
+			}
 			return p.listInstances(cmd.Context(), binding, f)
 		},
 	}
@@ -83,10 +87,24 @@ runs failed too often, or their code no longer fits what was stored.`,
 	flags.BoolVar(&f.stalled, "stalled", false, "only stalled instances")
 	flags.IntVar(&f.page, "page", 1, "which page")
 	flags.IntVar(&f.perPage, "per-page", admin.DefaultPage, "how many instances a page has")
-	flags.BoolVar(&f.reverse, "reverse", false, "show the page's oldest instance first")
+	flags.IntVar(&f.limit, "limit", admin.DefaultPage, "how many instances at most, instead of pages")
+	flags.BoolVar(&f.reverse, "reverse", false, "show the oldest of these instances first")
 	complete(cmd, "status", instanceStatuses()...)
 	jsonFlag(cmd, &f.json)
 	return cmd
+}
+
+// checkLimit leaves a limit of 0 where none is given.
+func (f *instancesFlags) checkLimit(given func(string) bool) error {
+	switch {
+	case !given("limit"):
+		f.limit = 0
+	case given("page") || given("per-page"):
+		return usagef("--limit says how many instances in all; leave out --page and --per-page, or --limit")
+	case f.limit < 1 || f.limit > maxList:
+		return usagef("--limit is %d; allowed: 1 to %d", f.limit, maxList)
+	}
+	return nil
 }
 
 func instanceStatuses() []string {
@@ -108,7 +126,7 @@ func (p *program) listInstances(ctx context.Context, binding string, f instances
 	}
 	return p.withDurable(ctx, func(d durable) error {
 		o := admin.ListOptions{Binding: binding, Status: wf.Status(f.status), Owner: f.owner, Query: f.prefix, Stalled: f.stalled, Limit: f.perPage}
-		page, err := walkTo(ctx, d, o, f.page)
+		page, err := f.read(ctx, d, o)
 		if err != nil {
 			return err
 		}
@@ -127,6 +145,26 @@ func (p *program) listInstances(ctx context.Context, binding string, f instances
 		}
 		return p.printInstances(page.Instances, now)
 	})
+}
+
+// read gives the page that is asked for, or the first instances where a limit is.
+func (f instancesFlags) read(ctx context.Context, d durable, o admin.ListOptions) (admin.Page, error) {
+	if f.limit == 0 {
+		return walkTo(ctx, d, o, f.page)
+	}
+	all := admin.Page{Instances: []admin.Summary{}}
+	for {
+		o.Limit = min(f.limit-len(all.Instances), admin.MaxPage)
+		page, err := d.List(ctx, o)
+		if err != nil {
+			return all, err
+		}
+		all.Instances = append(all.Instances, page.Instances...)
+		if page.Next == "" || len(all.Instances) >= f.limit {
+			return all, nil
+		}
+		o.Cursor = page.Next
+	}
 }
 
 // walkTo gives the n-th page, or an empty one beyond the last.

@@ -17,6 +17,9 @@ var (
 	typePattern = idPattern
 )
 
+// latest is what no instance is called: on command lines it stands for a workflow's newest one.
+const latest = "latest"
+
 // maxValue bounds params and payloads, in bytes of JSON as surreal.JSONSize counts them.
 const maxValue = 1 << 20
 
@@ -24,8 +27,9 @@ const maxValue = 1 << 20
 type NewInstance struct {
 	// Binding names the workflow, which a backend of the configuration has to have.
 	Binding string
-	// ID names the instance: 1 to 100 letters, digits, _ and -, not starting with -. It must not be used
-	// by an instance of any workflow. Defaults to a random one.
+	// ID names the instance: 1 to 100 letters, digits, _ and -, not starting with -, and not "latest",
+	// which stands for a workflow's newest instance. It must not be used by an instance of any workflow.
+	// Defaults to a random one.
 	ID string
 	// Params are JSON, at most 1 MiB. Defaults to an empty object.
 	Params json.RawMessage
@@ -69,6 +73,8 @@ func (d *Durable) newRow(n NewInstance) (map[string]any, error) {
 		return nil, inputf("backend %s has the workflow %s and no outbox table to run it from", w.Backend, n.Binding)
 	case n.ID != "" && !idPattern.MatchString(n.ID):
 		return nil, inputf("id %q; allowed: 1 to 100 letters, digits, _ and -, not starting with -", n.ID)
+	case n.ID == latest:
+		return nil, inputf("id %q stands for a workflow's newest instance; choose another", n.ID)
 	}
 	row := map[string]any{
 		"id": n.ID, "binding": n.Binding, "owner": surreal.None, "backend": w.Backend, "job_table": w.Table, "version": surreal.None,

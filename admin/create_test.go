@@ -53,6 +53,7 @@ func TestCreateRefusals(t *testing.T) {
 		"not JSON":       {Binding: "ALPHA", Params: []byte(`{"a":`)},
 		"id":             {Binding: "ALPHA", ID: "-a"},
 		"100 letters":    {Binding: "ALPHA", ID: strings.Repeat("a", 101)},
+		"newest":         {Binding: "ALPHA", ID: "latest"},
 		"owner":          {Binding: "ALPHA", Owner: "ann"},
 		"no outbox":      {Binding: "TABLELESS"},
 	} {

@@ -37,6 +37,9 @@ type Instance struct {
 // ID of the instance.
 func (i *Instance) ID() string { return i.id }
 
+// latest is what nothing is called: on command lines it stands for a workflow's newest instance.
+const latest = "latest"
+
 // A CreateOption configures a new instance.
 type CreateOption func(*createOptions)
 
@@ -46,7 +49,8 @@ type createOptions struct {
 }
 
 // ID names the new instance, instead of a random id: 1 to 100 letters, digits, _ and -, not starting
-// with -. Ids are used once, across all workflows.
+// with -, and not "latest", which stands for a workflow's newest instance. Ids are used once, across all
+// workflows.
 func ID(id string) CreateOption { return func(o *createOptions) { o.id = id } }
 
 // Owner is the record, such as "user:abc", whose user may read the instance and its steps.
@@ -145,8 +149,11 @@ func (w *Workflow[P]) newRow(params P, opts []CreateOption) (map[string]any, err
 	for _, opt := range opts {
 		opt(&o)
 	}
-	if !instanceID.MatchString(o.id) {
+	switch {
+	case !instanceID.MatchString(o.id):
 		return nil, fmt.Errorf("%w: instance id %q; 1 to 100 letters, digits, _ and -, not starting with -", ErrName, o.id)
+	case o.id == latest:
+		return nil, fmt.Errorf("%w: instance id %q stands for a workflow's newest instance; choose another", ErrName, o.id)
 	}
 	value, err := encode("params", params)
 	if err != nil {

@@ -31,7 +31,7 @@ type Workflow struct {
 }
 
 type newInstance struct {
-	ID     string          `json:"id,omitempty" jsonschema:"1 to 100 letters, digits, _ and -, not starting with -; a random one where it is left out"`
+	ID     string          `json:"id,omitempty" jsonschema:"1 to 100 letters, digits, _ and -, not starting with -, and not latest; a random one where it is left out"`
 	Params json.RawMessage `json:"params,omitempty" jsonschema:"JSON of at most 1 MiB, {} where it is left out"`
 	Owner  string          `json:"owner,omitempty" jsonschema:"the record whose user may read the instance, such as user:abc"`
 }

@@ -49,7 +49,7 @@ func remediedAfar(err error) error {
 	case errors.As(err, &refused):
 		return hint.Wrap(err, "possible now: %s", joined(refused.Possible))
 	case errors.Is(err, admin.ErrExists):
-		return hint.Wrap(err, "choose another --id, or begin that one again: `spky workflows instances restart`")
+		return hint.Wrap(err, "choose another --id")
 	}
 	return err
 }

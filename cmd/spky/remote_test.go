@@ -73,7 +73,8 @@ func TestWorkflowsThroughTheAdminAPI(t *testing.T) {
 	}
 	p.want(exitState, "possible now: restart", "workflows", "instances", "pause", "GREET", "g2")
 	p.want(exitNotFound, "nobody", "workflows", "instances", "describe", "GREET", "nobody")
-	p.want(exitFailed, "choose another --id", "workflows", "trigger", "GREET", "--id", "g2")
+	p.want(exitFailed, "restart GREET g2`", "workflows", "trigger", "GREET", "--id", "g2")
+	p.want(exitUsage, `id "latest" stands for`, "workflows", "trigger", "GREET", "--id", "latest")
 	p.want(exitUsage, "allowed: 1 to 100 letters", "workflows", "trigger", "GREET", "--id", "-x")
 	if listed := decode[[]admin.Summary](p, "workflows", "instances", "list", "GREET", "--per-page", "1", "--page", "2"); len(listed) != 1 || listed[0].ID != "g1" {
 		t.Errorf("the second page is %+v", listed)

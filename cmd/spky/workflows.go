@@ -61,7 +61,7 @@ func remedied(cfg *config.Config, err error) error {
 	case errors.As(err, &refused):
 		return hint.Wrap(err, "possible now: %s", joined(refused.Possible))
 	case errors.Is(err, admin.ErrExists):
-		return hint.Wrap(err, "choose another --id, or begin that one again: `spky workflows instances restart`")
+		return hint.Wrap(err, "choose another --id")
 	case errors.Is(err, admin.ErrNotFound) && len(workflowNames(cfg)) > 0:
 		return hint.Wrap(err, "%s has the workflows %s; `spky workflows instances list` shows the instances", cfg.File, joined(workflowNames(cfg)))
 	case errors.Is(err, admin.ErrNotFound):
@@ -234,7 +234,7 @@ func (p *program) trigger(ctx context.Context, binding, params string, f trigger
 	return p.withDurable(ctx, func(d durable) error {
 		id, err := d.Create(ctx, admin.NewInstance{Binding: binding, ID: f.id, Params: text, Owner: f.owner})
 		if err != nil {
-			return err
+			return heldBy(ctx, d, f.id, err)
 		}
 		switch {
 		case f.wait:
@@ -249,4 +249,16 @@ func (p *program) trigger(ctx context.Context, binding, params string, f trigger
 		fmt.Fprintf(p.err, "hint: `spky workflows instances watch %s %s` shows what becomes of it\n", binding, id)
 		return nil
 	})
+}
+
+// heldBy names the workflow that has an id already, which may be another than the one that was to get it.
+func heldBy(ctx context.Context, d durable, id string, err error) error {
+	if !errors.Is(err, admin.ErrExists) {
+		return err
+	}
+	i, lookErr := d.Get(ctx, id)
+	if lookErr != nil {
+		return err
+	}
+	return hint.Wrap(err, "choose another --id, or begin that one again: `spky workflows instances restart %s %s`", i.Binding, i.ID)
 }

@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"sp00ky.cloud/spky/admin"
+	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
 )
 
@@ -107,6 +109,11 @@ func TestTriggerListDescribe(t *testing.T) {
 	}
 	if got := decode[[]admin.Summary](p, "workflows", "instances", "list", "--per-page", "1", "--page", "2"); len(got) != 1 || got[0].ID != "first" {
 		t.Errorf("page 2 %+v", got)
+	}
+	for limit, want := range map[string]int{"1": 1, "2": 2, "10000": 2} {
+		if got := decode[[]admin.Summary](p, "workflows", "instances", "list", "--limit", limit); len(got) != want || got[0].ID != second {
+			t.Errorf("at most %s: %+v", limit, got)
+		}
 	}
 	if out := p.must("workflows", "instances", "list", "--page", "3"); out != "No instances on page 3.\n" {
 		t.Errorf("page 3 is %q", out)
@@ -228,7 +235,23 @@ func TestActOnInstances(t *testing.T) {
 	}
 	p.want(exitState, "it is terminated\nhint: possible now: restart\n", "workflows", "instances", "pause", "GREET", "a")
 	p.want(exitState, "hint: possible now: restart\n", "workflows", "instances", "send-event", "GREET", "a", "--type", "x")
-	p.want(exitFailed, "hint: choose another --id", "workflows", "trigger", "GREET", "--id", "a")
+	p.want(exitFailed, "hint: choose another --id, or begin that one again: `spky workflows instances restart GREET a`\n", "workflows", "trigger", "GREET", "--id", "a")
+	p.want(exitUsage, `id "latest" stands for a workflow's newest instance; choose another`, "workflows", "trigger", "GREET", "--id", "latest")
+}
+
+func TestInstancesListUpToALimit(t *testing.T) {
+	t.Parallel()
+	p, _ := withWorkflow(t)
+	if err := surreal.Exec(t.Context(), p.db(), `FOR $i IN 0..1100 { CREATE type::record('_00_wf_instance', 'i' + <string>$i) SET binding = 'GREET', backend = 'api',
+		status = 'terminated', job_table = 'job', created_at = d'2026-01-01' - 1s * $i, newest = -time::micros(d'2026-01-01' - 1s * $i) }`, nil); err != nil {
+		t.Fatal(err)
+	}
+	for limit, want := range map[string]int{"1": 1, "1000": 1000, "1001": 1001, "10000": 1100} {
+		got := decode[[]admin.Summary](p, "workflows", "instances", "list", "GREET", "--limit", limit)
+		if len(got) != want || got[0].ID != "i0" || got[want-1].ID != "i"+strconv.Itoa(want-1) {
+			t.Errorf("--limit %s lists %d instances, want %d", limit, len(got), want)
+		}
+	}
 }
 
 func TestWorkflowsNotFound(t *testing.T) {
@@ -263,6 +286,9 @@ func TestWrongUsageOfWorkflows(t *testing.T) {
 		`--status is "odd"; allowed: queued`: "workflows instances list --status odd",
 		"--per-page is 0":                    "workflows instances list --per-page 0",
 		"--page is 0":                        "workflows instances list --page 0",
+		"--limit is 0":                       "workflows instances list --limit 0",
+		"--limit is 10001":                   "workflows instances list --limit 10001",
+		"leave out --page":                   "workflows instances list --limit 5 --page 2",
 		"workflows instances pause: the id of an instance is missing": "workflows instances pause GREET",
 		"--type is missing":             "workflows instances send-event GREET a",
 		`event type "a.b"`:              "workflows instances send-event GREET a --type a.b",

@@ -1,5 +1,7 @@
 import { WorkflowError, WorkflowFatalError } from "./errors.js";
 const INSTANCE_ID = /^[a-zA-Z0-9_][a-zA-Z0-9_-]{0,99}$/;
+/** What no instance is called: on command lines it stands for a workflow's newest one. */
+const LATEST = "latest";
 const EVENT_TYPE = INSTANCE_ID;
 const BINDING = /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/;
 const TABLE = /^[a-z][a-z0-9_]{0,63}$/;
@@ -22,6 +24,8 @@ export function isInstanceId(id) {
 export function checkInstanceId(id) {
     if (!isInstanceId(id))
         throw new WorkflowError("instance.invalid_id", `instance id ${JSON.stringify(id)}: 1 to 100 letters, digits, _ and -, not starting with -`);
+    if (id === LATEST)
+        throw new WorkflowError("instance.invalid_id", `instance id "${id}" stands for a workflow's newest instance; choose another`);
 }
 export function isEventType(type) {
     return typeof type === "string" && EVENT_TYPE.test(type);

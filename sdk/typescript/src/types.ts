@@ -139,7 +139,7 @@ export interface InstanceStatus {
 export type WorkflowOwner = string | { table: unknown; id: unknown };
 
 export interface WorkflowInstanceCreateOptions<Params = unknown> {
-	/** 1 to 100 letters, digits, _ and -, not starting with -. Used once, across all workflows. Defaults to a UUID. */
+	/** 1 to 100 letters, digits, _ and -, not starting with -, and not "latest". Used once, across all workflows. Defaults to a UUID. */
 	id?: string;
 	/** The event's payload. */
 	params?: Params;

@@ -84,7 +84,7 @@ test("illegal bindings and tables are refused when the app is made", () => {
 
 test("30, 29, 65: ids and batches are refused before the database is asked", async () => {
 	const { NOTHING } = withWorkflows(() => new Response(), { NOTHING: Nothing }, { database: { url: "ws://127.0.0.1:1" } }).workflows;
-	for (const id of ["", " ", "\nx", "#1231231!!!!", "x".repeat(101), "-x"]) await assert.rejects(NOTHING.create({ id }), /instance\.invalid_id/);
+	for (const id of ["", " ", "\nx", "#1231231!!!!", "x".repeat(101), "-x", "latest"]) await assert.rejects(NOTHING.create({ id }), /instance\.invalid_id/);
 	await assert.rejects(NOTHING.get(""), /instance\.not_found/);
 	await assert.rejects(NOTHING.createBatch([]), /at least 1 instance/);
 	await assert.rejects(NOTHING.createBatch(Array.from({ length: 101 }, () => ({}))), /at most 100/);

@@ -91,7 +91,7 @@ func (d *Dashboard) write(w http.ResponseWriter, status int, name string, conten
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // the client may have gone
+	_, _ = w.Write(straight(text.Bytes())) // the client may have gone
 }
 
 // part answers with a part of a page, for a script of ours.
@@ -101,7 +101,7 @@ func (d *Dashboard) part(v *visit, name string, content view) error {
 		return fmt.Errorf("make part %s: %w", name, err)
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = v.w.Write(text.Bytes()) // the client may have gone
+	_, _ = v.w.Write(straight(text.Bytes())) // the client may have gone
 	return nil
 }
 

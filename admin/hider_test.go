@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sp00ky.cloud/spky/outbox"
+	"sp00ky.cloud/spky/ssp/dag"
 	"sp00ky.cloud/spky/ssp/schedule"
 	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/surreal/redact"
@@ -215,5 +216,28 @@ func TestErrorsOfWhatIsGone(t *testing.T) {
 	r.check(hider{db: r.db, rules: rules}.summaries(r.ctx, Summary{ID: "known", Incarnation: 0, Error: &failed}))
 	if failed.Message != redact.Shown {
 		t.Errorf("of an instance that was restarted meanwhile %q is shown", failed.Message)
+	}
+}
+
+// TestStepsDoNotRepeatHiddenResults: the next step of a DAG is given the result of the one before.
+func TestStepsDoNotRepeatHiddenResults(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	started, err := r.flows().Trigger(r.ctx, "nightly")
+	r.check(err)
+	run := started.Runs[0]
+	r.exec("UPDATE type::record('job', $id) SET status = 'success', result = { key: 'TOPSECRET', of: 'fetch' }", map[string]any{"id": "wf_" + run + "_fetch"})
+	_, err = dag.Store{DB: r.db.Retrying()}.Advance(r.ctx, run)
+	r.check(err)
+	check := "job:wf_" + run + "_check"
+	r.exec("UPDATE type::record('job', $id) SET errors = [{ code: 500, reason: 'cannot use TOPSECRET', attempt: 1 }]", map[string]any{"id": "wf_" + run + "_check"})
+	for rule, want := range map[string]string{"result.key": `{"steps":{"fetch":{"key":"[redacted]","of":"fetch"}}} cannot use [redacted]`, "result.of": `{"steps":{"fetch":{"key":"TOPSECRET","of":"[redacted]"}}} cannot use TOPSECRET`} {
+		job, err := NewJobs(JobsConfig{DB: r.db, Tables: []string{"job"}, Redact: redact.New([]string{rule})}).Get(r.ctx, check)
+		if err != nil || len(job.Errors) != 1 {
+			t.Fatalf("the second step's job: %s, %v", pretty(t, job), err)
+		}
+		if got := fmt.Sprint(string(job.Payload), " ", job.Errors[0].Reason); got != want {
+			t.Errorf("%s: shown is %s, want %s", rule, got, want)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -67,25 +66,19 @@ func takeListApart(d *json.Decoder, depth int) (any, error) {
 	return out, err
 }
 
-// maskedText is the text of a value below path that is JSON itself, with what stands hidden in it hidden; false where it is
-// no JSON of objects or lists.
-func (r Rules) maskedText(path []string, v any) (any, bool) {
-	inner, ok, apart := nested(v)
-	if !ok {
-		return nil, false
+// maskedText is a text below path, with what stands hidden in it hidden where it is JSON.
+func (r Rules) maskedText(path []string, text string) string {
+	inner, ok, apart := nested(text)
+	switch {
+	case !ok:
+		return text
+	case !apart:
+		return Shown
 	}
-	if !apart {
-		return Shown, true
+	if masked := jsonOf(r.masked(path, inner)); masked != jsonOf(inner) {
+		return masked
 	}
-	switch inner.(type) {
-	case map[string]any, []any:
-	case string:
-		masked, ok := r.maskedText(path, inner)
-		return jsonOf(masked), ok
-	default:
-		return nil, false
-	}
-	return jsonOf(r.masked(slices.Clip(path), inner)), true
+	return text
 }
 
 // jsonOf is what was taken apart as JSON again.

@@ -40,9 +40,18 @@ func TestNested(t *testing.T) {
 			t.Errorf("%.60s is shown as %.80s where no rule may concern it", text, got)
 		}
 	}
-	for text, want := range map[string]string{`{"n":1e400,"big":99999999999999999999999999999999,"x":"<é>"}`: `{"big":99999999999999999999999999999999,"n":1e400,"x":"<é>"}`, `12`: `12`, `"a"`: `"a"`, `{"a":`: `{"a":`} {
-		if got := string(r.Value("payload", text)); got != string(asJSON(want)) {
-			t.Errorf("%s is shown as %s, want %s", text, got, want)
+	for text, want := range map[string]string{
+		`{"n":1e400,"big":99999999999999999999999999999999,"x":"<é>","secret":1}`: `{"big":99999999999999999999999999999999,"n":1e400,"secret":"[redacted]","x":"<é>"}`,
+		`{ "n": 1e400, "a": "<\u00e9>" }`:                                         `{ "n": 1e400, "a": "<\u00e9>" }`, `12`: `12`, `"a"`: `"a"`, `{"a":`: `{"a":`,
+	} {
+		for _, deep := range []string{"", "deep"} {
+			var payload, wanted any = text, want
+			if deep != "" {
+				payload, wanted = map[string]any{deep: text}, map[string]any{deep: want}
+			}
+			if got := string(r.Value("payload", payload)); got != string(asJSON(wanted)) {
+				t.Errorf("%s is shown as %s, want %s", payload, got, asJSON(wanted))
+			}
 		}
 	}
 	for said, text := range map[string]string{"hunter2": `"hunter2"`, "12.5": `12.50`, "99999999999999999999999999999999": `99999999999999999999999999999999`} {

@@ -21,12 +21,17 @@ type Rules struct {
 // the user's own of jobs; params, output of instances; output of steps, payload of events. A * stands for any
 // one name; a path that begins with * and a dot fits at any depth, in any column: *.password hides each value
 // of that name. Lists are walked through: the path payload.cards.number hides the number of each of the cards.
-// Letters' case does not count. The path errors hides all texts of errors.
+// Letters' case does not count. The path errors hides all texts of errors. A path of result hides in payload.steps.<step>,
+// too, where the next steps of a DAG are given the result.
 func New(paths []string) Rules {
 	var r Rules
 	for _, path := range paths {
 		if path = strings.TrimSpace(path); path != "" {
-			r.paths = append(r.paths, strings.Split(strings.ToLower(path), "."))
+			names := strings.Split(strings.ToLower(path), ".")
+			r.paths = append(r.paths, names)
+			if names[0] == "result" {
+				r.paths = append(r.paths, append([]string{"payload", "steps", "*"}, names[1:]...))
+			}
 		}
 	}
 	return r
@@ -43,16 +48,10 @@ func (r Rules) Concern(column string) bool {
 // Value is a column of the database as JSON, without what is not to be shown. What has no JSON is a text that
 // says so.
 func (r Rules) Value(column string, v any) json.RawMessage {
-	if r.Empty() {
+	if !r.Concern(column) {
 		return asJSON(v)
 	}
-	path := []string{strings.ToLower(column)}
-	if r.Concern(column) && !r.hide(path) {
-		if text, ok := r.maskedText(path, v); ok {
-			return asJSON(text)
-		}
-	}
-	return asJSON(r.masked(path, v))
+	return asJSON(r.masked([]string{strings.ToLower(column)}, v))
 }
 
 // masked is a value with what stands below path hidden; it shares nothing that it changed.
@@ -67,6 +66,8 @@ func (r Rules) masked(path []string, v any) any {
 			out[name] = r.masked(append(slices.Clip(path), strings.ToLower(name)), inner)
 		}
 		return out
+	case string:
+		return r.maskedText(path, v)
 	case []any:
 		out := make([]any, len(v))
 		for i, inner := range v {

@@ -42,6 +42,16 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
+	steps := map[string]any{"steps": map[string]any{"a": map[string]any{"key": "4111", "name": "ann"}, "b": "4112"}, "key": "4113"}
+	for path, want := range map[string]string{
+		"result.key": `{"key":"4113","steps":{"a":{"key":"[redacted]","name":"ann"},"b":"4112"}}`,
+		"result":     `{"key":"4113","steps":{"a":"[redacted]","b":"[redacted]"}}`,
+		"output.key": `{"key":"4113","steps":{"a":{"key":"4111","name":"ann"},"b":"4112"}}`,
+	} {
+		if got := string(New([]string{path}).Value("payload", steps)); got != want {
+			t.Errorf("%s: what a step is given is shown as %s, want %s", path, got, want)
+		}
+	}
 	if row["card"].(map[string]any)["number"] != "4111" {
 		t.Error("the row itself was changed")
 	}

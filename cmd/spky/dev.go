@@ -48,6 +48,9 @@ func newDevCommand(p *program) *cobra.Command {
 
 Data stays in .sp00ky beside sp00ky.yml until --clean removes it.
 
+A project beside another has ports of its own: --db-listen, --listen and
+--admin-listen. Where one is taken, the error says which are free.
+
 Ctrl-C stops everything, the apps first, and ends with 0. A second one stops at
 once. Whatever ends spky, no process that it started goes on.`,
 		Example: "  spky dev\n  spky dev --clean\n  spky dev --db-url ws://127.0.0.1:8000",

@@ -310,11 +310,14 @@ func TestDevSaysWhoHoldsTheAddress(t *testing.T) {
 	free := func() string { return "127.0.0.1:" + strconv.Itoa(freePort(t)) }
 	again(s.dir, "another `spky dev` runs this project (process "+strconv.Itoa(s.cmd.Process.Pid)+")", "--db-listen", free(), "--listen", free())
 	elsewhere := devProject(t, "good")
-	again(elsewhere, "another `spky dev` runs, most likely\nhint: use that one, or stop it; or share its database: `--db-url", "--db-listen", s.database, "--listen", free())
+	again(s.dir, "another `spky dev` runs this project", "--db-listen", s.database, "--listen", s.database)
+	again(elsewhere, "whose main/main holds the platform's schema: of another project's `spky dev`, most likely", "--db-listen", s.database, "--listen", free())
+	again(elsewhere, "or, only where it is this same project's, share its data: `--db-url ws://"+s.database+"`; or run beside it: `--db-listen 127.0.0.1:", "--db-listen", s.database, "--listen", free())
 	again(elsewhere, "another SurrealDB, which takes the same user and password", "--db-listen", s.database, "--listen", free(), "--ns", "other")
 	again(elsewhere, "a SurrealDB that refuses user root", "--db-listen", s.database, "--listen", free(), "--db-pass", "wrong")
 	again(elsewhere, "the runner cannot listen on", "--db-listen", free(), "--listen", s.database)
 	again(elsewhere, "the admin API cannot listen on "+s.database, "--db-listen", free(), "--listen", free(), "--admin-listen", s.database)
+	s.besideIt(elsewhere)
 	again(elsewhere, "--clean removes the data of the database that spky dev starts", "--db-url", "ws://"+s.database, "--listen", free(), "--clean")
 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -325,6 +328,36 @@ func TestDevSaysWhoHoldsTheAddress(t *testing.T) {
 	again(elsewhere, "the database cannot listen on", "--db-listen", listener.Addr().String(), "--listen", free())
 	if code, out := s.spky("jobs", "create", "--path", "/echo", "--wait"); code != exitOK {
 		t.Errorf("the first session suffered: %d\n%s", code, out)
+	}
+}
+
+// besideIt finds all addresses of a session taken, in one message, and starts another with the flags of its hint.
+func (s *session) besideIt(dir string) {
+	s.t.Helper()
+	runner := regexp.MustCompile(`runner +http://(\S+)`).FindStringSubmatch(s.out.String())
+	admin := regexp.MustCompile(`admin API +http://(\S+)`).FindStringSubmatch(s.out.String())
+	if runner == nil || admin == nil {
+		s.t.Fatalf("no addresses in\n%s", s.out)
+	}
+	other := &session{t: s.t, dir: dir, out: newWatched(), ended: make(chan struct{}), env: quietEnv()}
+	other.start("--db-listen", s.database, "--listen", runner[1], "--admin-listen", admin[1])
+	if code := other.code(); code != exitFailed {
+		s.t.Fatalf("with all its addresses taken it ends with %d", code)
+	}
+	for _, who := range []string{"the database", "the runner", "the admin API"} {
+		if !strings.Contains(other.out.String(), who+" cannot listen on ") {
+			s.t.Errorf("nothing is said of %s in\n%s", who, other.out)
+		}
+	}
+	flags := regexp.MustCompile("run beside it: `([^`]*)`").FindStringSubmatch(other.out.String())
+	if flags == nil {
+		s.t.Fatalf("no flags in\n%s", other.out)
+	}
+	third := &session{t: s.t, dir: dir, out: newWatched(), ended: make(chan struct{}), env: quietEnv()}
+	third.start(strings.Fields(flags[1])...).await("Ready.")
+	_ = third.cmd.Process.Signal(syscall.SIGTERM)
+	if code := third.code(); code != exitOK {
+		s.t.Errorf("beside it, spky dev ended with %d", code)
 	}
 }
 

@@ -24,9 +24,6 @@ func (s *session) open(ctx context.Context) (*database, error) {
 	if s.cfg.SurrealDB.External {
 		return &database{endpoint: s.cfg.SurrealDB.Endpoint, kind: "given", close: func() error { return nil }}, nil
 	}
-	if err := s.portFree(); err != nil {
-		return nil, err
-	}
 	if path := devdb.Find(ctx).Surreal; path != "" && s.isModern(ctx, path) {
 		s.noteOtherData(dataSurreal, dataDevdb)
 		return s.startSurreal(ctx, path)

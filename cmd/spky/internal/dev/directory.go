@@ -21,7 +21,7 @@ const (
 func (s *session) dir(name string) string { return filepath.Join(s.cfg.Dir, stateDir, name) }
 
 // ownProject makes the state directory, keeps other sessions of this project
-// out, and cleans if asked to. A given database needs none of it.
+// out. A given database needs none of it.
 func (s *session) ownProject() (release func(), err error) {
 	if s.cfg.SurrealDB.External {
 		if s.o.Clean {
@@ -43,12 +43,6 @@ func (s *session) ownProject() (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("dev: lock the project: %w", err)
 	}
-	if s.o.Clean {
-		if err := s.clean(); err != nil {
-			release()
-			return nil, err
-		}
-	}
 	return release, nil
 }
 
@@ -65,11 +59,9 @@ func ignoreInGit(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// clean removes the data of earlier sessions, and says so first.
+// clean removes the data of earlier sessions, and says so first. The database's address has to be free: whoever listens
+// there may be using the data.
 func (s *session) clean() error {
-	if err := s.portFree(); err != nil {
-		return err // its owner may be using the data
-	}
 	for _, name := range []string{dataDevdb, dataSurreal} {
 		dir := s.dir(name)
 		if _, err := os.Lstat(dir); err != nil {

@@ -2,7 +2,7 @@ package dev
 
 import (
 	"context"
-	"net"
+	"fmt"
 	"time"
 
 	"sp00ky.cloud/spky/surreal"
@@ -11,40 +11,35 @@ import (
 // lookTimeout bounds the look at whoever listens where the database should.
 const lookTimeout = 2 * time.Second
 
-// portFree is nil where the database can listen, and says who does so where
-// it cannot.
-func (s *session) portFree() error {
-	listener, err := net.Listen("tcp", s.o.DBListen) //nolint:noctx // returns at once
-	if err == nil {
-		return listener.Close()
-	}
+// occupant says who listens where the database should, and what else to do about it, as far as that can be told. It is no
+// `spky dev` of this directory: this session holds its lock.
+func (s *session) occupant() (who, remedy string) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
 	url := "ws://" + s.o.DBListen
-	const elsewhere = "; or let this one's database listen elsewhere: `--db-listen 127.0.0.1:8676`"
 	look := s.surreal()
 	look.Endpoint, look.Namespace, look.Database = url, "", ""
-	db, stop, lookErr := surreal.Connect(ctx, look)
+	db, stop, err := surreal.Connect(ctx, look)
 	switch {
-	case lookErr == nil:
-		defer func() { _ = stop() }()
-		if s.isOurs(ctx, db) {
-			return hinted("use that one, or stop it; or share its database: `--db-url "+url+" --listen 127.0.0.1:8668`",
-				"dev: %s is in use by a database that holds this project's schema: another `spky dev` runs, most likely", s.o.DBListen)
-		}
-		return hinted("use it: `--db-url "+url+"`; or stop it"+elsewhere,
-			"dev: %s is in use by another SurrealDB, which takes the same user and password", s.o.DBListen)
-	case surreal.IsAuth(lookErr):
-		return hinted("stop it, or use it with its own user and password: `--db-url "+url+"` with SPKY_DB_USER and SPKY_DB_PASS"+elsewhere,
-			"dev: %s is in use by a SurrealDB that refuses user %s", s.o.DBListen, s.cfg.SurrealDB.Username)
+	case surreal.IsAuth(err):
+		return fmt.Sprintf(", by a SurrealDB that refuses user %s", s.cfg.SurrealDB.Username),
+			"or use it with its own user and password: `--db-url " + url + "` with SPKY_DB_USER and SPKY_DB_PASS"
+	case err != nil:
+		return "", "or use another database: `--db-url`"
 	}
-	return hinted("stop it, or use another database with --db-url"+elsewhere,
-		"dev: the database cannot listen on %s: %w", s.o.DBListen, err)
+	defer func() { _ = stop() }()
+	named := s.cfg.SurrealDB.Namespace + "/" + s.cfg.SurrealDB.Database
+	if s.holdsPlatform(ctx, db) {
+		return fmt.Sprintf(", by a SurrealDB whose %s holds the platform's schema: of another project's `spky dev`, most likely, or of another directory of this one", named),
+			"or, only where it is this same project's, share its data: `--db-url " + url + "`"
+	}
+	return fmt.Sprintf(", by another SurrealDB, which takes the same user and password and has no spky in %s", named),
+		"or use it: `--db-url " + url + "`"
 }
 
-// isOurs says whether a database holds the platform's schema in this project's
-// namespace and database. It looks without making either.
-func (s *session) isOurs(ctx context.Context, db *surreal.Client) bool {
+// holdsPlatform says whether a database holds the platform's schema under the names of this project's
+// namespace and database, which are most projects'. It looks without making either.
+func (s *session) holdsPlatform(ctx context.Context, db *surreal.Client) bool {
 	type names struct {
 		Namespaces map[string]any `json:"namespaces"`
 		Databases  map[string]any `json:"databases"`

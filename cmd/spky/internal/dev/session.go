@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -85,14 +84,6 @@ func (s *session) say(format string, args ...any) {
 }
 
 func (s *session) run(ctx context.Context) error {
-	if err := addressFree("the runner", s.cfg.Listen, "--listen 127.0.0.1:8668"); err != nil {
-		return err
-	}
-	if s.o.NewAdmin != nil && s.cfg.Admin.Listen != "" {
-		if err := addressFree("the admin API", s.cfg.Admin.Listen, "--admin-listen 127.0.0.1:9669"); err != nil {
-			return err
-		}
-	}
 	if len(s.o.Guard) > 0 {
 		guard, err := proc.StartGuard(s.o.Guard[0], s.o.Guard[1:]...)
 		if err != nil {
@@ -106,6 +97,14 @@ func (s *session) run(ctx context.Context) error {
 		return err
 	}
 	defer release()
+	if err := s.portsFree(); err != nil {
+		return err
+	}
+	if s.o.Clean {
+		if err := s.clean(); err != nil {
+			return err
+		}
+	}
 	if s.db, err = s.open(ctx); err != nil {
 		return err
 	}
@@ -126,16 +125,6 @@ func (s *session) closeDatabase() {
 		s.say("%v", err)
 	}
 	s.say("stopped")
-}
-
-// addressFree finds out early whether somebody could listen.
-func addressFree(who, address, otherwise string) error {
-	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
-	if err != nil {
-		return hinted("stop what listens there (another `spky dev`?), or choose another address: `"+otherwise+"`",
-			"dev: %s cannot listen on %s: %w", who, address, err)
-	}
-	return listener.Close()
 }
 
 // migrate applies the project's schema and the platform's.

@@ -12,7 +12,7 @@ const (
 	// maxValues is how many values a mask looks for, and maxBytes how much of them there may be for one text, of each no
 	// more than the text could hold. With more of them the text is hidden whole.
 	maxValues = 1000
-	maxBytes  = 512 << 10
+	maxBytes  = 256 << 10
 	// maxWork is how many bytes are looked through for one text, decoded in all ways. With more it is hidden whole.
 	maxWork = 1 << 20
 )
@@ -149,7 +149,7 @@ func without(text string, hidden []int32) string {
 
 // prepare makes a trie for a text of so many bytes; false where the values are too much for that.
 func (m *Mask) prepare(length int) bool {
-	const part = 512
+	const part = 64
 	if length > maxWork {
 		return false
 	}

@@ -117,7 +117,7 @@ func TestTooMuch(t *testing.T) {
 	for i := range 999 {
 		values = append(values, strings.Repeat("a", 4000)+fmt.Sprint(i))
 	}
-	m := masking([]string{"payload"}, "payload", values)
+	m := masking([]string{"payload"}, "payload", values[:700])
 	for text, want := range map[string]string{
 		strings.Repeat("b", 200): strings.Repeat("b", 200), strings.Repeat("a", 200): Shown, strings.Repeat("b", 8192): Shown,
 		"b" + strings.Repeat("a", 200) + " c": "b" + strings.Repeat("a", 200) + " c",

@@ -34,11 +34,7 @@ func (s *session) ports() []port {
 // portsFree finds out early whether everything could listen, and names at once all that could not.
 func (s *session) portsFree() error {
 	var open []net.Listener // until all were tried, so that no two are given one address
-	defer func() {
-		for _, l := range open {
-			_ = l.Close()
-		}
-	}()
+	defer func() { closeAll(open) }()
 	var taken []port
 	var errs []error
 	hints := []string{"stop what listens there"}
@@ -100,6 +96,8 @@ func beside(taken []port) string {
 // shifted are the flags with all ports so much higher; false where one of them is taken, too.
 func shifted(taken []port, step int) (string, bool) {
 	var flags []string
+	var open []net.Listener // for all of them have to be free at once
+	defer func() { closeAll(open) }()
 	for _, p := range taken {
 		host, number, err := net.SplitHostPort(p.address)
 		n, numErr := strconv.Atoi(number)
@@ -111,10 +109,16 @@ func shifted(taken []port, step int) (string, bool) {
 		if err != nil {
 			return "", false
 		}
-		defer listener.Close() // all at once are free
+		open = append(open, listener)
 		flags = append(flags, p.flag+" "+address)
 	}
 	return strings.Join(flags, " "), true
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		_ = l.Close()
+	}
 }
 
 // takenApps says for which backends no flag helps: something listens at the port that their own process is to have.

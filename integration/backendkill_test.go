@@ -47,7 +47,7 @@ func testBackendKilled(t *testing.T, health string) {
 	})
 	second := spawn(t, roleBackend, "backend again", backendSettings{Address: first.address, Work: 10 * time.Millisecond})
 	back := time.Now()
-	within(t, 5*time.Second, "work goes on", func() (bool, any) {
+	eventually(t, "work goes on", func() (bool, any) {
 		done := query[[]any](db, "SELECT id FROM job WHERE status = 'success' AND result.pid = $pid LIMIT 1", map[string]any{"pid": second.cmd.Process.Pid})
 		return len(done) > 0, db.census()
 	})

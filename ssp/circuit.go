@@ -82,6 +82,13 @@ func (c *circuit) admits(n int, probeByJob bool) int {
 	return 1
 }
 
+// wants says whether a job would be let through, if only as a probe.
+func (c *circuit) wants(probeByJob bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state == CircuitClosed || probeByJob && !c.probing && !time.Now().Before(c.nextTry)
+}
+
 // retryAt is when an open circuit may be tried again; the zero time while it is closed.
 func (c *circuit) retryAt() time.Time {
 	c.mu.Lock()

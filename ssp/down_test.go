@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"sp00ky.cloud/spky/config"
 	"sp00ky.cloud/spky/surreal"
@@ -82,6 +83,34 @@ func TestABackendThatIsDownBurnsNoAttempts(t *testing.T) {
 		}
 	}
 	r.eventually("the circuit is closed", func() bool { return n.metric("spky_circuit_open") == 0 })
+}
+
+// TestABackendThatIsDownIsProbedWhileItsTableIsPolled has jobs come so fast that no feed tells of them, nor does a sweep: only a
+// look finds one to try with.
+func TestABackendThatIsDownIsProbedWhileItsTableIsPolled(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	address := freeAddress(t)
+	n := r.start([]config.Backend{backend("http://" + address)}, func(c *Config) { c.SweepInterval = time.Hour })
+	l := n.lanes[0]
+	busy := func() bool {
+		l.pace.count(busyRate, 0)
+		l.poke()
+		return n.metric("spky_polling") == 1
+	}
+	r.eventually("the lane polls", busy)
+	r.tenants("x", repeated(8, "")...)
+	r.eventually("the circuit is open", func() bool { return busy() && n.metric("spky_circuit_open") == 1 })
+	r.eventually("all are given back", func() bool { return busy() && r.count("job", "pending") == 8 })
+	r.eventually("the lane has forgotten them", func() bool {
+		busy()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.queue = newDueQueue()
+		return len(l.flights) == 0
+	})
+	serveOn(t, address, nil)
+	r.eventually("all are done", func() bool { return busy() && r.count("job", "success") == 8 })
 }
 
 // TestWhileTheHealthCheckFailsNoAttemptsAreBurned has a backend that answers its jobs with 503 while

@@ -121,6 +121,9 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
+// wanting says whether the backend may get a job now, if only to see whether it is there again.
+func (l *lane) wanting() bool { return l.circuit.wants(l.backend.Healthcheck == "") }
+
 // poke makes the loop look again.
 func (l *lane) poke() {
 	select {
@@ -141,7 +144,9 @@ func (l *lane) pause() time.Duration {
 		if until := time.Until(at); until > 0 {
 			return min(wait, until)
 		}
-		return wait // nothing waits, a probe is on its way, or the health check decides: each pokes
+		if !l.wanting() {
+			return wait // a probe is on its way, or the health check decides: each pokes
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -313,7 +318,7 @@ func (l *lane) again(h *hint) {
 // refill reads on in a known backlog. It answers true where it brought something that can be claimed.
 func (l *lane) refill(ctx context.Context) bool {
 	l.mu.Lock()
-	wanted := l.more && l.queue.len() < refillBelow && l.node.mayClaim() && !l.circuit.open()
+	wanted := l.more && l.queue.len() < refillBelow && l.node.mayClaim() && l.wanting()
 	after := l.cursor
 	l.mu.Unlock()
 	if !wanted {

@@ -102,6 +102,9 @@ func (l *lane) behind() bool {
 
 // poll looks for new jobs while the feed is paused. It answers true where it found any.
 func (l *lane) poll(ctx context.Context) bool {
+	if !l.node.mayClaim() || !l.wanting() {
+		return false // and the next look begins where the last one ended
+	}
 	now := l.node.clock.now()
 	l.mu.Lock()
 	wanted := l.polling && !l.more && l.queue.len() < claimBatch && l.busy < l.backend.Concurrency && now.Sub(l.polled) >= pollEvery
@@ -110,7 +113,7 @@ func (l *lane) poll(ctx context.Context) bool {
 		l.polled = now
 	}
 	l.mu.Unlock()
-	if !wanted || !l.node.mayClaim() || l.circuit.open() {
+	if !wanted {
 		return false
 	}
 	rows, err := l.table.Due(ctx, after, now, page)

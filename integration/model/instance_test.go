@@ -187,12 +187,12 @@ func (w *instanceWalk) ask(verb InstanceVerb) (string, error) {
 }
 
 // rescueForLong puts off the job that a rescue has written for later, which would be due while the walk
-// goes on. One that was due at once stays so.
+// goes on. One that was due at once, which is when the instance is said to have stalled, stays so.
 const rescueForLong = `RETURN {
 	LET $rescued = fn::spky::wf::rescue(type::record('_00_wf_instance', $id));
 	IF $rescued = NONE { RETURN NONE };
-	LET $job = SELECT VALUE job FROM ONLY type::record('_00_wf_instance', $id);
-	UPDATE $job SET run_at = time::now() + 1h WHERE run_at > time::now() RETURN NONE;
+	LET $stalled = SELECT job, stalled_at FROM ONLY type::record('_00_wf_instance', $id);
+	UPDATE $stalled.job SET run_at = time::now() + 1h WHERE run_at > $stalled.stalled_at RETURN NONE;
 	RETURN $rescued;
 };`
 

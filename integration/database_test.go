@@ -215,14 +215,9 @@ func (db *database) settled(n int) {
 // eventually waits until done says so. What it says beside is shown where it never does.
 func eventually(tb testing.TB, what string, done func() (bool, any)) {
 	tb.Helper()
-	within(tb, patience, what, done)
-}
-
-func within(tb testing.TB, limit time.Duration, what string, done func() (bool, any)) {
-	tb.Helper()
 	var state any
-	if !soon(limit, func() (ok bool) { ok, state = done(); return ok }) {
-		tb.Fatalf("within %s not so: %s; the last state: %v", limit, what, state)
+	if !soon(patience, func() (ok bool) { ok, state = done(); return ok }) {
+		tb.Fatalf("within %s not so: %s; the last state: %v", patience, what, state)
 	}
 }
 

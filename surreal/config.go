@@ -24,10 +24,10 @@ type Config struct {
 	Record *RecordUser
 	// Name labels log lines ("live", "work", "admin").
 	Name string
-	// CallTimeout limits calls whose context has no deadline of its own, and each step of the sign-in. Defaults to
-	// 30 s.
+	// CallTimeout limits calls whose context has no deadline of its own. Defaults to 30 s.
 	CallTimeout time.Duration
-	// DialTimeout limits dialling, until the WebSocket is open. Defaults to 5 s.
+	// DialTimeout limits dialling, until the WebSocket is open. Each step of the sign-in has the longer of the two. Defaults
+	// to 5 s.
 	DialTimeout time.Duration
 	// PingInterval is the silence after which the server is asked for a sign of life. Defaults to 3 s.
 	PingInterval time.Duration

@@ -161,7 +161,7 @@ func (c *Client) establish(ctx context.Context) (*transport, error) {
 // busy server can be asked for, and whoever gives up and comes again asks for more of it. A server that has gone
 // meanwhile is noticed by its missing pings.
 func (c *Client) step(ctx context.Context, t *transport, method string, params ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, max(c.cfg.CallTimeout, c.cfg.DialTimeout))
 	defer cancel()
 	_, err := t.call(ctx, method, params...)
 	return err

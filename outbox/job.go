@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"sp00ky.cloud/spky/surreal"
@@ -104,7 +105,7 @@ func decodeJob(raw surreal.Result) (Job, error) {
 	}
 	var row claimedRow
 	if err := raw.Decode(&row); err != nil {
-		return Job{ID: key.ID, Epoch: key.Epoch, Err: errors.Join(ErrUnreadable, err)}, nil
+		return Job{ID: key.ID, Epoch: key.Epoch, Err: fmt.Errorf("%w: %w", ErrUnreadable, err)}, nil
 	}
 	job := Job{
 		ID: row.ID, Epoch: row.Epoch, Payload: row.Payload, DueAt: row.DueAt, Platform: row.Grant != nil,

@@ -128,6 +128,31 @@ func TestReportJ32ClaimsWhoseAnswerIsTooLargeArriveInTheEnd(t *testing.T) {
 	}
 }
 
+// TestAPayloadThatFitsIntoNoAnswerEndsItsJobAlone has a payload as an end user can have the database make one: larger than
+// any answer of it.
+func TestAPayloadThatFitsIntoNoAnswerEndsItsJobAlone(t *testing.T) {
+	t.Parallel()
+	r := newJobs(t)
+	s := serve(t, nil)
+	r.exec("CREATE job:large SET path = '/large', payload = array::repeat(string::repeat('x', 1000), 700)", nil)
+	const jobs = 12
+	for i := range jobs {
+		r.job(i, "/x", map[string]any{"payload": strings.Repeat("x", 100<<10)})
+	}
+	n := r.start(s.backends(), func(c *Config) { c.DB.MaxMessage = 512 << 10 })
+	r.eventually("all jobs are done", func() bool { return r.count("job", "success") == jobs })
+	row := r.settled(surreal.NewRecordID("job", "large"), "failed")
+	if row.codes() != "refused" || !strings.HasSuffix(row.Errors[0].Reason, "the answer is too large: 702307 bytes, at most 524288") {
+		t.Errorf("job is %+v", row)
+	}
+	if got := s.requests("/large"); len(got) > 0 {
+		t.Errorf("it was sent: %d requests", len(got))
+	}
+	if log := n.log.String(); strings.Contains(log, "lost") {
+		t.Errorf("a connection was lost over it:\n%s", log)
+	}
+}
+
 // TestAResultThatTheTableRefusesEndsTheJobAllTheSame has a typed result column.
 func TestAResultThatTheTableRefusesEndsTheJobAllTheSame(t *testing.T) {
 	t.Parallel()

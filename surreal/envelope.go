@@ -37,6 +37,23 @@ func parseEnvelope(frame []byte) (envelope, error) {
 	return env, err
 }
 
+// answered is the id that a frame of which only the beginning is there answers to. Servers say it first.
+func answered(begin []byte) (uint64, bool) {
+	c := cursor{data: begin}
+	major, _, _, err := c.head()
+	if err != nil || major != majorMap {
+		return 0, false
+	}
+	if key, err := c.text(); err != nil || string(key) != "id" {
+		return 0, false
+	}
+	id, err := c.raw(answerDepth)
+	if err != nil {
+		return 0, false
+	}
+	return requestID(id)
+}
+
 // requestID reads one of our ids, which are numbers; a server may echo them as text.
 func requestID(value []byte) (uint64, bool) {
 	c := cursor{data: value}

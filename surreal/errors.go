@@ -18,6 +18,9 @@ var (
 	ErrKilled = errors.New("the live query was killed")
 	// ErrTooLarge is a request beyond Config.MaxMessage. Nothing was sent.
 	ErrTooLarge = errors.New("the request is too large")
+	// ErrAnswerTooLarge is a call whose answer is beyond Config.MaxMessage. It was carried out; other calls, and the
+	// connection, go on.
+	ErrAnswerTooLarge = errors.New("the answer is too large")
 )
 
 // errUnsent is a call whose connection was lost before any of it was written.

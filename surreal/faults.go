@@ -27,11 +27,9 @@ func requestError(fault []byte) *QueryError {
 }
 
 // readError says in words why reading ended.
-func readError(err error, limit int64) error {
+func readError(err error) error {
 	var closed *websocket.CloseError
 	switch {
-	case errors.Is(err, websocket.ErrReadLimit):
-		return fmt.Errorf("an answer is larger than %d bytes", limit)
 	case errors.As(err, &closed) && closed.Code == websocket.CloseAbnormalClosure:
 		return errors.New("the server hung up")
 	case errors.As(err, &closed):

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func TestQueryGivesTheCauseOfAFailure(t *testing.T) {
@@ -231,17 +234,58 @@ func TestTooLargeRequestIsRefusedBeforeItIsSent(t *testing.T) {
 	}
 }
 
-func TestTooLargeAnswerEndsItsCallAndTheConnectionComesBack(t *testing.T) {
+// TestAnswersThatAreTooLargeEndTheirCallsAlone has calls beside it whose answers come on the same connection.
+func TestAnswersThatAreTooLargeEndTheirCallsAlone(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t)
 	cfg.MaxMessage = 1 << 20
 	c := connect(t, cfg)
-	_, err := c.Query(testContext(t), "LET $x = string::repeat('x', 700000); RETURN [$x, $x]", nil)
-	if !errors.Is(err, ErrDisconnected) || !strings.Contains(err.Error(), "larger than 1048576 bytes") {
-		t.Errorf("got %v", err)
+	const large = "LET $x = string::repeat('x', 700000); RETURN [$x, $x]"
+	var calls errgroup.Group
+	for i := range 40 {
+		calls.Go(func() error {
+			if i%10 == 0 {
+				_, err := c.Query(testContext(t), large, nil)
+				if !errors.Is(err, ErrAnswerTooLarge) || IsUnreachable(err) || !strings.Contains(err.Error(), "at most 1048576") {
+					return fmt.Errorf("a call that is answered with too much: %w", err)
+				}
+				return nil
+			}
+			n, err := First[int](testContext(t), c, "RETURN $i", map[string]any{"i": i})
+			if n != i {
+				err = fmt.Errorf("%d came for %d, %w", n, i, err)
+			}
+			return err
+		})
 	}
-	if _, err := First[int](testContext(t), c, "RETURN 1", nil); err != nil {
-		t.Errorf("afterwards: %v", err)
+	if err := calls.Wait(); err != nil {
+		t.Error(err)
+	}
+	text, err := First[string](testContext(t), c, "RETURN string::repeat('x', 1000000)", nil) // fits
+	if err != nil || len(text) != 1_000_000 {
+		t.Errorf("afterwards: %d bytes, %v", len(text), err)
+	}
+	if state := c.State(); !state.Connected || state.Reconnects > 0 {
+		t.Errorf("the connection suffered: %+v", state)
+	}
+}
+
+// TestNotificationsThatAreTooLargeEndTheConnection: whoever listens would miss one otherwise.
+func TestNotificationsThatAreTooLargeEndTheConnection(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig(t)
+	c := connect(t, cfg)
+	exec(t, c, "DEFINE TABLE large SCHEMALESS", nil)
+	cfg.MaxMessage = 1 << 20
+	listener := connect(t, cfg)
+	live := openLive(t, listener, LiveConfig{Statement: "LIVE SELECT * FROM large"})
+	exec(t, c, "CREATE large SET x = [string::repeat('x', 700000), string::repeat('x', 700000)]", nil)
+	<-live.C()
+	if events, _ := live.Take(); len(events) > 0 {
+		t.Errorf("%d notifications came", len(events))
+	}
+	if err := live.Err(); !errors.Is(err, ErrDisconnected) || !strings.Contains(err.Error(), "at most 1048576 are read") {
+		t.Errorf("the live query ended with %v", err)
 	}
 }
 

@@ -96,7 +96,6 @@ func (t *transport) dial(ctx context.Context) error {
 	}
 	t.ws = ws
 	t.conn.gather()
-	ws.SetReadLimit(t.cfg.MaxMessage)
 	ws.SetPingHandler(t.pong)
 	ws.SetCloseHandler(func(int, string) error { return nil })
 	t.running.Go(t.read)
@@ -163,14 +162,20 @@ func (t *transport) read() {
 	var buf []byte
 	for {
 		kind, r, err := t.ws.NextReader()
-		if err == nil {
-			buf, err = readAll(r, buf[:0])
-		}
 		if err == nil && kind != websocket.BinaryMessage {
 			err = errors.New("a text frame came; is this a SurrealDB?")
 		}
+		whole := true
+		if err == nil {
+			buf, whole, err = readUpTo(r, buf[:0], t.cfg.MaxMessage)
+		}
+		if err == nil && !whole {
+			if err, buf = t.skip(buf, r), nil; err == nil {
+				continue
+			}
+		}
 		if err != nil {
-			t.fail(lost(readError(err, t.cfg.MaxMessage)))
+			t.fail(lost(readError(err)))
 			return
 		}
 		kept, err := t.receive(buf)
@@ -184,21 +189,43 @@ func (t *transport) read() {
 	}
 }
 
-// readAll is io.ReadAll into a buffer that is used again.
-func readAll(r io.Reader, buf []byte) ([]byte, error) {
-	for {
+// readUpTo is io.ReadAll into a buffer that is used again, and says whether that was all: it stops a little after limit.
+func readUpTo(r io.Reader, buf []byte, limit int64) (read []byte, whole bool, err error) {
+	for int64(len(buf)) <= limit {
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		if errors.Is(err, io.EOF) {
-			return buf, nil
+			return buf, int64(len(buf)) <= limit, nil
 		}
 		if err != nil {
-			return buf, err
+			return buf, false, err
 		}
 	}
+	return buf, false, nil
+}
+
+// skipped is how many times MaxMessage a frame may have that is passed over. One that is larger ends the connection.
+const skipped = 16
+
+// skip passes over the rest of a frame that is too large. Where it is an answer that ends its call alone; a notification
+// must not be missed.
+func (t *transport) skip(begin []byte, rest io.Reader) error {
+	n, err := io.Copy(io.Discard, io.LimitReader(rest, skipped*t.cfg.MaxMessage))
+	if err != nil {
+		return err
+	}
+	size := n + int64(len(begin))
+	id, ok := answered(begin)
+	if !ok || n == skipped*t.cfg.MaxMessage {
+		return fmt.Errorf("a message of %d bytes came, or more; at most %d are read", size, t.cfg.MaxMessage)
+	}
+	if c, ok := t.calls.take(id); ok {
+		c.finish(nil, fmt.Errorf("%w: %d bytes, at most %d", ErrAnswerTooLarge, size, t.cfg.MaxMessage))
+	}
+	return nil
 }
 
 // receive handles one frame. kept means that the frame's memory now belongs to a caller.

@@ -27,6 +27,8 @@ type Durable struct {
 	db       *surreal.Client
 	backends []config.Backend
 	hider    hider
+	// most is how many bytes of outputs, or of payloads, one answer has. Defaults to maxShown.
+	most int
 }
 
 // NewDurable makes it; nothing is sent.

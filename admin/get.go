@@ -39,9 +39,11 @@ type Step struct {
 	Attempts       []Attempt   `json:"attempts"`
 	AttemptsBefore int         `json:"attempts_before,omitempty"`
 	Config         *StepConfig `json:"config,omitempty"`
-	// Output is JSON, absent where outputs were not asked for.
-	Output json.RawMessage `json:"output,omitempty"`
-	Error  *Error          `json:"error,omitempty"`
+	// Output is JSON, absent where outputs were not asked for. OutputLeftOut says that there is one, but that those before it
+	// filled the answer.
+	Output        json.RawMessage `json:"output,omitempty"`
+	OutputLeftOut bool            `json:"output_left_out,omitempty"`
+	Error         *Error          `json:"error,omitempty"`
 	// RetryAt is when the next attempt is due, WakeAt when a sleep or a wait for an event ends.
 	RetryAt    *time.Time `json:"retry_at,omitempty"`
 	WakeAt     *time.Time `json:"wake_at,omitempty"`
@@ -97,6 +99,7 @@ type stepRow struct {
 	Before     int              `json:"attempts_before"`
 	Config     *StepConfig      `json:"config"`
 	Output     any              `json:"output"`
+	HasOutput  bool             `json:"has_output"` // said where it is not read
 	Error      *Error           `json:"error"`
 	Stack      string           `json:"stack"`
 	RetryAt    *time.Time       `json:"retry_at"`
@@ -123,55 +126,8 @@ func (r stepRow) step(rules *redact.Rules) Step {
 	return s
 }
 
-// Steps answers with the steps of an instance that have been reached, in that order; with what they
-// came to, and where they panicked, where outputs is true. incarnation is the instance's own, as Get has it: an older one's steps
-// are forgotten.
-func (d *Durable) Steps(ctx context.Context, id string, incarnation int, outputs bool) ([]Step, error) {
-	statement, rules := bareStepsStatement, (*redact.Rules)(nil)
-	if outputs {
-		statement, rules = stepsStatement, &d.hider.rules
-	}
-	rows, err := surreal.First[[]stepRow](ctx, d.db, statement, map[string]any{"id": id, "incarnation": incarnation})
-	if err != nil {
-		return nil, fmt.Errorf("read steps of %s: %w", id, err)
-	}
-	steps := make([]Step, len(rows))
-	for i, row := range rows {
-		steps[i] = row.step(rules)
-	}
-	sortSteps(steps)
-	return steps, d.hider.steps(ctx, life{id, incarnation}, steps)
-}
-
 func sortSteps(steps []Step) {
 	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), a.StartedAt.Compare(b.StartedAt)) })
-}
-
-// An Event is one that was sent to an instance.
-type Event struct {
-	Type    string          `json:"type"`
-	Payload json.RawMessage `json:"payload"`
-	SentAt  time.Time       `json:"sent_at"`
-	// Consumed says whether a step has taken it.
-	Consumed bool `json:"consumed"`
-}
-
-// Events answers with the events sent to an instance, in that order.
-func (d *Durable) Events(ctx context.Context, id string, incarnation int) ([]Event, error) {
-	rows, err := surreal.First[[]struct {
-		Type       string            `json:"type"`
-		Payload    any               `json:"payload"`
-		SentAt     time.Time         `json:"sent_at"`
-		ConsumedBy *surreal.RecordID `json:"consumed_by"`
-	}](ctx, d.db, eventsStatement, map[string]any{"id": id, "incarnation": incarnation})
-	if err != nil {
-		return nil, fmt.Errorf("read events of %s: %w", id, err)
-	}
-	events := make([]Event, len(rows))
-	for i, row := range rows {
-		events[i] = Event{Type: row.Type, SentAt: row.SentAt, Consumed: row.ConsumedBy != nil, Payload: d.hider.rules.Value("payload", row.Payload)}
-	}
-	return events, nil
 }
 
 // Expected is how many steps the workflow's newest complete instance had: a guess at how many others

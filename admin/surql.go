@@ -26,12 +26,16 @@ var (
 	instanceStatement string
 	//go:embed surql/steps.surql
 	stepsStatement string
+	//go:embed surql/steps_rest.surql
+	restStepsStatement string
 	//go:embed surql/steps_bare.surql
 	bareStepsStatement string
 	//go:embed surql/changed.surql
 	changedStatement string
 	//go:embed surql/events.surql
 	eventsStatement string
+	//go:embed surql/events_rest.surql
+	restEventsStatement string
 	//go:embed surql/count.surql
 	countStatement string
 	//go:embed surql/live_instance.surql

@@ -76,6 +76,9 @@ func kinds() []kind {
 		{is(admin.ErrExists), func(err error) *fault {
 			return refuse(http.StatusConflict, "exists", "choose another id, or leave it out for a random one", "%v", err)
 		}},
+		{is(surreal.ErrAnswerTooLarge), func(error) *fault {
+			return refuse(http.StatusUnprocessableEntity, "answer_too_large", "ask for less: for a smaller limit, or without outputs", "what was asked for is larger than the database's answers are read")
+		}},
 		{surreal.IsUnreachable, unreachable},
 		{is(context.DeadlineExceeded), unreachable},
 		{is(context.Canceled), func(error) *fault {

@@ -173,6 +173,9 @@ func (p *program) printStep(of admin.Instance, s admin.Step, now time.Time, f de
 		o.moment("Ends at the latest", s.WakeAt)
 	}
 	o.json("Output", s.Output, f.most)
+	if s.OutputLeftOut {
+		o.text("Output", "left out: those of the steps before it filled the answer")
+	}
 	if s.Error != nil {
 		o.styled("Error", o.style.Red(render.Printable(s.Error.Name+": "+s.Error.Message)))
 		if s.Error.Stack != "" {

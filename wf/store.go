@@ -2,6 +2,7 @@ package wf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,9 +28,11 @@ func newDatabase(db DB) *database {
 }
 
 func (d *database) Acquire(ctx context.Context, id, binding, job, token string) (protocol.Acquired, error) {
-	got, err := d.calls.do(ctx, call{acquire: map[string]any{
-		"id": id, "binding": binding, "job": jobOp(job), "run": token, "ttl": surreal.Duration(protocol.LeaseTTL),
-	}})
+	ask := map[string]any{"id": id, "binding": binding, "job": jobOp(job), "run": token, "ttl": surreal.Duration(protocol.LeaseTTL)}
+	got, err := d.calls.do(ctx, call{acquire: ask})
+	if errors.Is(err, surreal.ErrAnswerTooLarge) {
+		got.acquired, err = d.acquireApart(ctx, ask)
+	}
 	if err != nil {
 		return protocol.Acquired{}, fmt.Errorf("acquire instance %s: %w", id, err)
 	}
@@ -38,25 +41,18 @@ func (d *database) Acquire(ctx context.Context, id, binding, job, token string) 
 
 // acquired is the answer with the events' ids, which hold their numbers.
 type acquired struct {
-	State    string          `json:"state"`
-	Status   string          `json:"status"`
-	Now      time.Time       `json:"now"`
-	Instance heldRow         `json:"instance"`
-	Steps    []protocol.Step `json:"steps"`
-	Events   []eventRow      `json:"events"`
+	history
+
+	State    string    `json:"state"`
+	Status   string    `json:"status"`
+	Now      time.Time `json:"now"`
+	Instance heldRow   `json:"instance"`
 }
 
 func (a acquired) plain() protocol.Acquired {
-	out := protocol.Acquired{State: a.State, Status: a.Status, Now: a.Now, Instance: a.Instance.Instance, Steps: a.Steps}
+	out := protocol.Acquired{State: a.State, Status: a.Status, Now: a.Now, Instance: a.Instance.Instance}
 	out.Instance.ID, _ = a.Instance.ID.ID.(string)
-	for i := range out.Steps {
-		if s := &out.Steps[i]; s.Error != nil {
-			s.Error.Stack, s.Stack = s.Stack, ""
-		}
-	}
-	for _, event := range a.Events {
-		out.Events = append(out.Events, event.event())
-	}
+	a.addTo(&out)
 	return out
 }
 
@@ -67,10 +63,11 @@ type heldRow struct {
 }
 
 type eventRow struct {
-	ID      surreal.RecordID `json:"id"`
-	Type    string           `json:"type"`
-	Payload any              `json:"payload"`
-	SentAt  time.Time        `json:"sent_at"`
+	ID         surreal.RecordID  `json:"id"`
+	Type       string            `json:"type"`
+	Payload    any               `json:"payload"`
+	SentAt     time.Time         `json:"sent_at"`
+	ConsumedBy *surreal.RecordID `json:"consumed_by"`
 }
 
 func (r eventRow) event() protocol.Event {

@@ -158,6 +158,27 @@ func TestChangedCode(t *testing.T) {
 	p.untilStatus(strict, "complete")
 }
 
+// TestHistoryOfMoreThanAnAnswer: an instance whose results are more than one answer of the database may be goes on all
+// the same. All but the first are rows made by hand, in its image.
+func TestHistoryOfMoreThanAnAnswer(t *testing.T) {
+	t.Parallel()
+	p := newTroupe(t)
+	id := p.create(t, "HISTORY", nil)
+	p.untilStatus(id, "waiting")
+	p.Exec(`LET $first = SELECT * OMIT id FROM ONLY type::record('_00_wf_step', [$id, 0, 'do', 'large', 1]);
+		FOR $k IN 2..=140 {
+			CREATE ONLY type::record('_00_wf_step', [$id, 0, 'do', 'large', $k]) CONTENT object::extend($first, { occurrence: $k, seq: $k + 1 }) RETURN NONE;
+		};`, map[string]any{"id": id})
+	if refused := p.act("HISTORY", map[string]any{"send": "go", "id": id}, nil); refused != "" {
+		t.Fatal(refused)
+	}
+	row := p.untilStatus(id, "complete")
+	p.Equal("the output", row.Output, json.RawMessage("[146800360, 0]"))
+	if row.Warning != nil {
+		t.Errorf("the warning is %v", row.Warning)
+	}
+}
+
 // TestHTTP: over HTTP, which is the way from workerd, a token that has expired is followed by another, for a user of the
 // database as well.
 func TestHTTP(t *testing.T) {

@@ -167,6 +167,17 @@ const codes = {
 		return { first, go: go.payload };
 	},
 
+	/** Waits after the first of many large results, until the test has made the others. */
+	HISTORY: async (step) => {
+		let [sum, calls] = [0, 0];
+		for (let k = 0; k < 140; k++) {
+			const large = await step.do("large", async () => (calls++, "x".repeat((1 << 20) - 2)));
+			sum += large.length;
+			if (k === 0) await step.waitForEvent("made", { type: "go" });
+		}
+		return [sum, calls];
+	},
+
 	/** Many steps that take a little time each. */
 	LONG: async (step) => {
 		let sum = 0;

@@ -15,6 +15,10 @@ export declare class DatabaseError extends Error {
     /** The server does not know any more who asks; signing in again helps. */
     get sessionLost(): boolean;
 }
+/** A call that was carried out, whose answer is more than is read. Other calls go on. */
+export declare class AnswerTooLargeError extends DatabaseError {
+    name: string;
+}
 /** The database was not reached, or its answer was lost: nothing is known of what came of the call. */
 export declare class UnreachableError extends Error {
     name: string;

@@ -29,6 +29,10 @@ export class DatabaseError extends Error {
         return this.kind !== "Thrown" && /^(The session has expired|The token has expired|Anonymous access not allowed)/.test(this.message);
     }
 }
+/** A call that was carried out, whose answer is more than is read. Other calls go on. */
+export class AnswerTooLargeError extends DatabaseError {
+    name = "AnswerTooLargeError";
+}
 /** The database was not reached, or its answer was lost: nothing is known of what came of the call. */
 export class UnreachableError extends Error {
     name = "UnreachableError";

@@ -1,7 +1,9 @@
 /** WebSocket frames (RFC 6455), as a client writes and reads them; no extensions. */
 export const OP = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 };
-/** Most bytes of one message that are read: as much as SurrealDB sends. */
-const MAX_MESSAGE = 256 << 20;
+/** Most bytes of one message that are read. */
+const MAX_MESSAGE = 128 << 20;
+/** How much is kept of a message that is too large: enough to see what it answers. */
+const BEGINNING = 64;
 /** The bytes of a frame, masked as a client has to. */
 export function writeFrame(op, payload) {
     const size = payload.length;
@@ -28,10 +30,17 @@ export function writeFrame(op, payload) {
 }
 /** Puts frames together from the bytes of a connection, in whatever pieces they come. */
 export class FrameReader {
+    most;
     chunks = [];
     size = 0;
     message = [];
     op = 0;
+    /** The message that is passed over, and how many bytes of it are still to come. */
+    passed;
+    passing = 0;
+    constructor(most = MAX_MESSAGE) {
+        this.most = most;
+    }
     /** The frames that are whole with this piece. Throws on what is no WebSocket. */
     push(chunk) {
         this.chunks.push(chunk);
@@ -45,6 +54,8 @@ export class FrameReader {
     }
     /** The next whole message; null for a fragment, undefined where bytes are missing. */
     next() {
+        if (this.passed)
+            return this.pass(this.passed);
         if (this.size < 2)
             return undefined;
         const head = this.peek(Math.min(this.size, 10));
@@ -63,11 +74,30 @@ export class FrameReader {
                 return undefined;
             [length, start] = [Number(view.getBigUint64(2)), 10];
         }
-        if (length > MAX_MESSAGE)
-            throw new Error(`the server sends a frame of ${length} bytes`);
+        if (length > this.most)
+            return this.tooLarge(head[0], start, length);
         if (this.size < start + length)
             return undefined;
         return this.whole(head[0], this.peek(start + length).subarray(start), start + length);
+    }
+    /** Begins to pass over a message that comes in one frame. */
+    tooLarge(first, start, length) {
+        if (first !== (0x80 | OP.binary) || length > Number.MAX_SAFE_INTEGER)
+            throw new Error(`the server sends a frame of ${length} bytes`);
+        if (this.size < start + BEGINNING)
+            return undefined;
+        this.passed = { op: OP.binary, payload: this.peek(start + BEGINNING).slice(start), tooLarge: length };
+        this.passing = start + length;
+        return this.next();
+    }
+    pass(frame) {
+        const come = Math.min(this.size, this.passing);
+        this.skip(come);
+        this.passing -= come;
+        if (this.passing > 0)
+            return undefined;
+        this.passed = undefined;
+        return frame;
     }
     whole(first, payload, taken) {
         this.skip(taken);
@@ -91,11 +121,14 @@ export class FrameReader {
     }
     skip(count) {
         this.size -= count;
-        const rest = this.chunks[0].subarray(count);
-        if (rest.length > 0)
-            this.chunks[0] = rest;
-        else
-            this.chunks.shift();
+        while (count > 0) {
+            const first = this.chunks[0];
+            if (first.length > count)
+                this.chunks[0] = first.subarray(count);
+            else
+                this.chunks.shift();
+            count -= Math.min(first.length, count);
+        }
     }
 }
 function concat(parts) {

@@ -5,9 +5,9 @@
 import { request as requestHTTP } from "node:http";
 import { request as requestHTTPS } from "node:https";
 import { decode, encode } from "./cbor.js";
-import { UnreachableError } from "./dberror.js";
+import { AnswerTooLargeError, UnreachableError } from "./dberror.js";
 import { FrameReader, OP, writeFrame } from "./frames.js";
-import { resultOf, rpcURL, signIn } from "./transport.js";
+import { answered, resultOf, rpcURL, signIn } from "./transport.js";
 /** Time for connecting and signing in. */
 const DIAL_MS = 10_000;
 /** How often the server is asked whether it is there, and how long it then has to say anything at all. */
@@ -156,7 +156,9 @@ class Connection {
         this.heard = true;
         try {
             for (const frame of this.reader.push(chunk)) {
-                if (frame.op === OP.binary)
+                if (frame.tooLarge !== undefined)
+                    this.refuse(frame.payload, frame.tooLarge);
+                else if (frame.op === OP.binary)
                     this.answer(decode(frame.payload));
                 else if (frame.op === OP.ping)
                     this.socket.write(writeFrame(OP.pong, frame.payload));
@@ -167,6 +169,13 @@ class Connection {
         catch (error) {
             this.end(`it does not understand the server: ${String(error)}`);
         }
+    }
+    /** Ends the call whose answer is too large. */
+    refuse(begin, size) {
+        const id = answered(begin);
+        if (id === undefined)
+            throw new Error(`the server sends ${size} bytes that answer nothing`);
+        this.give(id)?.reject(new AnswerTooLargeError(`the database's answer is too large: ${size} bytes`));
     }
     answer(reply) {
         const call = this.give(reply.id);

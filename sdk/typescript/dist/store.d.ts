@@ -9,6 +9,8 @@ export declare class Store {
     create(rows: Record<string, unknown>[], size: number): Promise<boolean[]>;
     /** Takes the lease of an instance for a run, which token names. */
     acquire(id: string, binding: string, job: string | undefined, token: string): Promise<Acquired>;
+    /** Acquires an instance whose history is too much for one answer, and reads that some rows at a time while it keeps the lease. */
+    private acquireApart;
     /** Writes a step that is not done yet. */
     begin(write: StepWrite): Promise<Ack>;
     /** Writes a step that is done. */

@@ -1,10 +1,13 @@
 import { perform } from "./calls.js";
 import { CALL_MS } from "./database.js";
+import { AnswerTooLargeError } from "./dberror.js";
 import { Group } from "./group.js";
 import { onWorkerd } from "./platform.js";
 import { LEASE_MS, RENEW_MS, RUN_CALL_MS } from "./protocol.js";
-import { Duration, RecordId, plain } from "./values.js";
+import { DateTime, Duration, RecordId, plain } from "./values.js";
 const TTL = Duration.ofMs(LEASE_MS);
+/** How many steps, and how many events, are read at once where all together are too much for one answer: a row may have a mebibyte. */
+const HISTORY_ROWS = 32;
 /** About the bytes of a call without its values. */
 const CALL_BYTES = 500;
 /** The functions fn::spky::wf::… that a run calls. */
@@ -25,11 +28,41 @@ export class Store {
     }
     /** Takes the lease of an instance for a run, which token names. */
     async acquire(id, binding, job, token) {
-        const got = (await this.group().do({ acquire: { id, binding, job, run: token, ttl: TTL } }, CALL_BYTES));
+        const ask = { id, binding, job, run: token, ttl: TTL };
+        const got = (await this.group().do({ acquire: ask }, CALL_BYTES).catch((error) => {
+            if (error instanceof AnswerTooLargeError)
+                return this.acquireApart(ask);
+            throw error;
+        }));
         if (got.state !== "acquired")
             return { ...got, steps: [], events: [] };
         const instance = { ...got.instance, id, params: plain(got.instance.params) };
-        return { ...got, instance, steps: got.steps.map(loadStep), events: got.events.map(loadEvent) };
+        return { ...got, instance, steps: got.steps.map(loadStep), events: got.events.filter((event) => !event.consumed_by).map(loadEvent) };
+    }
+    /** Acquires an instance whose history is too much for one answer, and reads that some rows at a time while it keeps the lease. */
+    async acquireApart(ask) {
+        const got = (await this.group().do({ acquire: { ...ask, apart: true } }, CALL_BYTES));
+        if (got.state !== "acquired")
+            return got;
+        const since = performance.now();
+        const { incarnation, fence } = got.instance;
+        const id = ask["id"];
+        for (let after = [undefined, undefined, undefined], from = 0;;) {
+            const page = { id, incarnation, after, from, rows: HISTORY_ROWS };
+            const { steps, events } = await this.db.query("RETURN fn::spky::wf::history($id, $incarnation, $after, $from, $rows)", page);
+            got.steps.push(...steps);
+            got.events.push(...events);
+            if (steps.length < HISTORY_ROWS && events.length < HISTORY_ROWS)
+                break;
+            if (!(await this.renew(id, fence)).ok)
+                return { ...got, state: "busy" };
+            const [step, event] = [steps.at(-1), events.at(-1)];
+            if (step)
+                after = [step.kind, step.name, step.occurrence];
+            if (event)
+                from = loadEvent(event).number;
+        }
+        return { ...got, now: DateTime.at(got.now.ms + performance.now() - since) };
     }
     /** Writes a step that is not done yet. */
     begin(write) {

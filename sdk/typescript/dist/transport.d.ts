@@ -26,6 +26,8 @@ export interface Reply {
 }
 /** The result of a reply, or its error. */
 export declare function resultOf(reply: Reply): unknown;
+/** The id of the request that is answered by a reply of which only the beginning is there; undefined for a notification. Servers say it first. */
+export declare function answered(begin: Uint8Array): number | undefined;
 /** The address of RPC for a scheme, from an address with any of the four. */
 export declare function rpcURL(url: string, scheme: "http" | "ws"): string;
 /** Signs in as a root user, then as a database's, then as a namespace's, whichever is let in first. */

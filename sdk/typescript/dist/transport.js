@@ -1,3 +1,4 @@
+import { decode } from "./cbor.js";
 import { DatabaseError } from "./dberror.js";
 /** The result of a reply, or its error. */
 export function resultOf(reply) {
@@ -5,6 +6,14 @@ export function resultOf(reply) {
     if (error)
         throw new DatabaseError(String(error.message), String(error.kind ?? ""), Number(error.code ?? 0));
     return reply.result;
+}
+/** The id of the request that is answered by a reply of which only the beginning is there; undefined for a notification. Servers say it first. */
+export function answered(begin) {
+    const [map, text, i, d, head] = begin;
+    if (map >> 5 !== 5 || text !== 0x62 || i !== 0x69 || d !== 0x64 || head === undefined)
+        return undefined;
+    const end = 5 + ([1, 2, 4, 8][head - 24] ?? 0);
+    return head >> 5 === 0 && end <= begin.length ? decode(begin.subarray(4, end)) : undefined;
 }
 /** The address of RPC for a scheme, from an address with any of the four. */
 export function rpcURL(url, scheme) {

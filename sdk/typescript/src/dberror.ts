@@ -36,6 +36,11 @@ export class DatabaseError extends Error {
 	}
 }
 
+/** A call that was carried out, whose answer is more than is read. Other calls go on. */
+export class AnswerTooLargeError extends DatabaseError {
+	override name = "AnswerTooLargeError";
+}
+
 /** The database was not reached, or its answer was lost: nothing is known of what came of the call. */
 export class UnreachableError extends Error {
 	override name = "UnreachableError";

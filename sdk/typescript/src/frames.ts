@@ -6,10 +6,15 @@ export const OP = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong
 export interface Frame {
 	op: number;
 	payload: Uint8Array;
+	/** How long the message is where it is too large: payload is its beginning then. */
+	tooLarge?: number;
 }
 
-/** Most bytes of one message that are read: as much as SurrealDB sends. */
-const MAX_MESSAGE = 256 << 20;
+/** Most bytes of one message that are read. */
+const MAX_MESSAGE = 128 << 20;
+
+/** How much is kept of a message that is too large: enough to see what it answers. */
+const BEGINNING = 64;
 
 /** The bytes of a frame, masked as a client has to. */
 export function writeFrame(op: number, payload: Uint8Array): Uint8Array {
@@ -39,6 +44,11 @@ export class FrameReader {
 	private size = 0;
 	private message: Uint8Array[] = [];
 	private op = 0;
+	/** The message that is passed over, and how many bytes of it are still to come. */
+	private passed: Frame | undefined;
+	private passing = 0;
+
+	constructor(private readonly most = MAX_MESSAGE) {}
 
 	/** The frames that are whole with this piece. Throws on what is no WebSocket. */
 	push(chunk: Uint8Array): Frame[] {
@@ -53,6 +63,7 @@ export class FrameReader {
 
 	/** The next whole message; null for a fragment, undefined where bytes are missing. */
 	private next(): Frame | null | undefined {
+		if (this.passed) return this.pass(this.passed);
 		if (this.size < 2) return undefined;
 		const head = this.peek(Math.min(this.size, 10));
 		if (head[1]! & 0x80 || head[0]! & 0x70) throw new Error("the server sends frames that no server may send");
@@ -66,9 +77,27 @@ export class FrameReader {
 			if (this.size < 10) return undefined;
 			[length, start] = [Number(view.getBigUint64(2)), 10];
 		}
-		if (length > MAX_MESSAGE) throw new Error(`the server sends a frame of ${length} bytes`);
+		if (length > this.most) return this.tooLarge(head[0]!, start, length);
 		if (this.size < start + length) return undefined;
 		return this.whole(head[0]!, this.peek(start + length).subarray(start), start + length);
+	}
+
+	/** Begins to pass over a message that comes in one frame. */
+	private tooLarge(first: number, start: number, length: number): Frame | null | undefined {
+		if (first !== (0x80 | OP.binary) || length > Number.MAX_SAFE_INTEGER) throw new Error(`the server sends a frame of ${length} bytes`);
+		if (this.size < start + BEGINNING) return undefined;
+		this.passed = { op: OP.binary, payload: this.peek(start + BEGINNING).slice(start), tooLarge: length };
+		this.passing = start + length;
+		return this.next();
+	}
+
+	private pass(frame: Frame): Frame | undefined {
+		const come = Math.min(this.size, this.passing);
+		this.skip(come);
+		this.passing -= come;
+		if (this.passing > 0) return undefined;
+		this.passed = undefined;
+		return frame;
 	}
 
 	private whole(first: number, payload: Uint8Array, taken: number): Frame | null {
@@ -91,9 +120,12 @@ export class FrameReader {
 
 	private skip(count: number): void {
 		this.size -= count;
-		const rest = this.chunks[0]!.subarray(count);
-		if (rest.length > 0) this.chunks[0] = rest;
-		else this.chunks.shift();
+		while (count > 0) {
+			const first = this.chunks[0]!;
+			if (first.length > count) this.chunks[0] = first.subarray(count);
+			else this.chunks.shift();
+			count -= Math.min(first.length, count);
+		}
 	}
 }
 

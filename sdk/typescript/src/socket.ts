@@ -7,9 +7,9 @@ import { request as requestHTTP } from "node:http";
 import { request as requestHTTPS } from "node:https";
 import type { Duplex } from "node:stream";
 import { decode, encode } from "./cbor.js";
-import { UnreachableError } from "./dberror.js";
+import { AnswerTooLargeError, UnreachableError } from "./dberror.js";
 import { FrameReader, OP, writeFrame } from "./frames.js";
-import { type Endpoint, type Reply, type Transport, resultOf, rpcURL, signIn } from "./transport.js";
+import { type Endpoint, type Reply, type Transport, answered, resultOf, rpcURL, signIn } from "./transport.js";
 
 /** Time for connecting and signing in. */
 const DIAL_MS = 10_000;
@@ -161,13 +161,21 @@ class Connection {
 		this.heard = true;
 		try {
 			for (const frame of this.reader.push(chunk)) {
-				if (frame.op === OP.binary) this.answer(decode(frame.payload) as Reply);
+				if (frame.tooLarge !== undefined) this.refuse(frame.payload, frame.tooLarge);
+				else if (frame.op === OP.binary) this.answer(decode(frame.payload) as Reply);
 				else if (frame.op === OP.ping) this.socket.write(writeFrame(OP.pong, frame.payload));
 				else if (frame.op === OP.close) return this.end("closed by the server");
 			}
 		} catch (error) {
 			this.end(`it does not understand the server: ${String(error)}`);
 		}
+	}
+
+	/** Ends the call whose answer is too large. */
+	private refuse(begin: Uint8Array, size: number): void {
+		const id = answered(begin);
+		if (id === undefined) throw new Error(`the server sends ${size} bytes that answer nothing`);
+		this.give(id)?.reject(new AnswerTooLargeError(`the database's answer is too large: ${size} bytes`));
 	}
 
 	private answer(reply: Reply): void {

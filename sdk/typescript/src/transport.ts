@@ -1,3 +1,4 @@
+import { decode } from "./cbor.js";
 import { DatabaseError } from "./dberror.js";
 
 /** Where the database is, and who asks. */
@@ -30,6 +31,14 @@ export function resultOf(reply: Reply): unknown {
 	const { error } = reply;
 	if (error) throw new DatabaseError(String(error.message), String(error.kind ?? ""), Number(error.code ?? 0));
 	return reply.result;
+}
+
+/** The id of the request that is answered by a reply of which only the beginning is there; undefined for a notification. Servers say it first. */
+export function answered(begin: Uint8Array): number | undefined {
+	const [map, text, i, d, head] = begin;
+	if (map! >> 5 !== 5 || text !== 0x62 || i !== 0x69 || d !== 0x64 || head === undefined) return undefined;
+	const end = 5 + ([1, 2, 4, 8][head - 24] ?? 0);
+	return head >> 5 === 0 && end <= begin.length ? (decode(begin.subarray(4, end)) as number) : undefined;
 }
 
 /** The address of RPC for a scheme, from an address with any of the four. */

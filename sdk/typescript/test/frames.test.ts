@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { encode } from "../src/cbor.js";
 import { FrameReader, OP, writeFrame } from "../src/frames.js";
+import { answered } from "../src/transport.js";
 
 /** A frame as a server writes it. */
 function served(first: number, payload: Uint8Array): Uint8Array {
@@ -36,8 +38,29 @@ test("frames come out whole, in whatever pieces they arrive", () => {
 	}
 });
 
+test("a message that is too large is passed over, and its beginning kept", () => {
+	const large = new Uint8Array(70_000).map((_, i) => i % 251);
+	const all = join(served(0x82, new Uint8Array(1000)), served(0x82, large), served(0x89, new Uint8Array([9])), served(0x82, large), served(0x82, new Uint8Array([1])));
+	for (const step of [1, 7, 100, 4096, all.length]) {
+		const reader = new FrameReader(1000);
+		const frames = [];
+		for (let at = 0; at < all.length; at += step) frames.push(...reader.push(all.subarray(at, at + step)));
+		assert.deepEqual(frames.map(({ op, payload, tooLarge }) => [op, payload.length, tooLarge]), [[2, 1000, undefined], [2, 64, 70_000], [9, 1, undefined], [2, 64, 70_000], [2, 1, undefined]]);
+		assert.deepEqual(frames[1]!.payload, large.subarray(0, 64));
+	}
+});
+
+test("whom a reply answers can be seen in its beginning", () => {
+	for (const id of [0, 1, 23, 24, 255, 256, 65_535, 65_536, 2 ** 32, 2 ** 40]) {
+		assert.equal(answered(encode({ id, result: "x".repeat(100) }).subarray(0, 64)), id);
+		assert.equal(answered(encode({ result: { id } })), undefined);
+	}
+	for (const odd of [[], [0xa1], [0xa1, 0x62, 0x69, 0x64], [0xa1, 0x62, 0x69, 0x64, 0x1b, 1], [0x82, 1, 2, 3, 4]]) assert.equal(answered(Uint8Array.from(odd)), undefined);
+});
+
 test("what no server may send is an error", () => {
 	assert.throws(() => new FrameReader().push(new Uint8Array([0x82, 0x81, 0, 0, 0, 0, 1])), /no server/);
 	assert.throws(() => new FrameReader().push(new Uint8Array([0xc2, 1, 1])), /no server/);
 	assert.throws(() => new FrameReader().push(new Uint8Array([0x82, 127, 1, 0, 0, 0, 0, 0, 0, 0])), /bytes/);
+	assert.throws(() => new FrameReader(10).push(new Uint8Array([0x02, 100])), /a frame of 100 bytes/);
 });

@@ -3,14 +3,9 @@
 package typescript_test
 
 import (
-	"context"
 	"io"
 	"net/http"
-	"net/url"
 	"sync"
-	"time"
-
-	"sp00ky.cloud/spky/surreal"
 )
 
 // Lives are the processes of a backend of which each follows the one that died, behind one address.
@@ -68,7 +63,7 @@ func (l *lives) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	if err != nil {
 		l.bury(b)
-		l.rig.pass(req.Header.Get("Spky-Job-Id"))
+		l.rig.Pass(req.Header.Get("Spky-Job-Id"))
 		http.Error(w, "bad gateway", http.StatusBadGateway)
 		return
 	}
@@ -91,42 +86,4 @@ func (l *lives) forward(b *backend, req *http.Request) (*http.Response, error) {
 	}
 	transport := &http.Transport{DisableKeepAlives: true} // a connection of a process that died is no request to the next
 	return transport.RoundTrip(out)
-}
-
-// pass lets the time pass that a dead run's lease lasts and, once the job is pending again, its pause.
-func (r *rig) pass(header string) {
-	text, err := url.PathUnescape(header)
-	if err != nil {
-		r.t.Errorf("the job's id is %q: %v", header, err)
-	}
-	id, err := surreal.ParseID(text)
-	if err != nil {
-		r.t.Errorf("the job's id is %q: %v", text, err)
-		return
-	}
-	vars, db := map[string]any{"job": id}, r.DB.Retrying()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
-	err = surreal.Exec(ctx, db, "UPDATE _00_wf_instance SET lease_until = time::now() - 1s WHERE lease_token != NONE AND job = $job RETURN NONE", vars)
-	if err != nil && ctx.Err() == nil {
-		r.t.Errorf("end the lease of a dead run: %v", err)
-	}
-	r.afterlife.Go(func() {
-		defer cancel()
-		ticker := time.NewTicker(5 * time.Millisecond)
-		defer ticker.Stop()
-		for ctx.Err() == nil {
-			state, err := surreal.First[[]string](ctx, db, "UPDATE $job SET run_at = time::now(), retries = 0 WHERE status = 'pending' RETURN VALUE status", vars)
-			if err == nil && len(state) > 0 {
-				return
-			}
-			held, err := surreal.First[[]string](ctx, db, "SELECT VALUE status FROM $job", vars)
-			if err == nil && (len(held) == 0 || held[0] != "processing" && held[0] != "pending") {
-				return
-			}
-			select {
-			case <-ctx.Done():
-			case <-ticker.C:
-			}
-		}
-	})
 }

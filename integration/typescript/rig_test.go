@@ -1,7 +1,6 @@
 package typescript_test
 
 import (
-	"sync"
 	"testing"
 
 	"sp00ky.cloud/spky/integration/internal/durable"
@@ -11,24 +10,15 @@ import (
 type rig struct {
 	*durable.Base
 	t *testing.T
-	*world
-}
-
-// A world is what tests that share a rig share.
-type world struct {
-	// afterlife waits for what goes on after a process was killed.
-	afterlife sync.WaitGroup
 }
 
 // on is the rig in the hands of a subtest.
-func (r *rig) on(t *testing.T) *rig { return &rig{t: t, Base: r.On(t), world: r.world} }
+func (r *rig) on(t *testing.T) *rig { return &rig{t: t, Base: r.On(t)} }
 
 // newRig is a rig without a node.
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, Base: durable.New(t), world: &world{}}
-	t.Cleanup(r.afterlife.Wait)
-	return r
+	return &rig{t: t, Base: durable.New(t)}
 }
 
 // read is a request's first result.

@@ -31,7 +31,7 @@ func (c *children) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		<-c.now.ended
 		c.deaths++
 		c.now = c.spawn(true)
-		c.pass(req.Header.Get("Spky-Job-Id"))
+		c.Pass(req.Header.Get("Spky-Job-Id"))
 		w.WriteHeader(http.StatusBadGateway)
 	}
 	proxy.ServeHTTP(w, req)

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
@@ -102,7 +100,7 @@ func (l *life) kill() {
 	p.deaths++
 	p.mu.Unlock()
 	p.begin()
-	p.rig.afterlife.Go(func() { closeEngine(p.rig.t, l.engine) })
+	p.rig.Afterlife.Go(func() { closeEngine(p.rig.t, l.engine) })
 }
 
 func (l *life) isDead() bool {
@@ -158,7 +156,7 @@ func (r *world) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	answer := httptest.NewRecorder()
 	l.handler.ServeHTTP(answer, req)
 	if l.isDead() {
-		p.rig.pass(req.Header.Get("Spky-Job-Id"))
+		p.rig.Pass(req.Header.Get("Spky-Job-Id"))
 		http.Error(w, "bad gateway", http.StatusBadGateway)
 		return
 	}
@@ -167,42 +165,4 @@ func (r *world) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	w.WriteHeader(answer.Code)
 	_, _ = w.Write(answer.Body.Bytes()) // whoever asked may be gone
-}
-
-// pass lets the time pass that a dead run's lease lasts and, once the job is pending again, its pause.
-func (r *rig) pass(header string) {
-	text, err := url.PathUnescape(header)
-	if err != nil {
-		r.t.Errorf("the job's id is %q: %v", header, err)
-	}
-	id, err := surreal.ParseID(text)
-	if err != nil {
-		r.t.Errorf("the job's id is %q: %v", text, err)
-		return
-	}
-	vars, db := map[string]any{"job": id}, r.DB.Retrying()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
-	err = surreal.Exec(ctx, db, "UPDATE _00_wf_instance SET lease_until = time::now() - 1s WHERE lease_token != NONE AND job = $job RETURN NONE", vars)
-	if err != nil && ctx.Err() == nil {
-		r.t.Errorf("end the lease of a dead run: %v", err)
-	}
-	r.afterlife.Go(func() {
-		defer cancel()
-		ticker := time.NewTicker(5 * time.Millisecond)
-		defer ticker.Stop()
-		for ctx.Err() == nil {
-			state, err := surreal.First[[]string](ctx, db, "UPDATE $job SET run_at = time::now(), retries = 0 WHERE status = 'pending' RETURN VALUE status", vars)
-			if err == nil && len(state) > 0 {
-				return
-			}
-			held, err := surreal.First[[]string](ctx, db, "SELECT VALUE status FROM $job", vars)
-			if err == nil && (len(held) == 0 || held[0] != "processing" && held[0] != "pending") {
-				return
-			}
-			select {
-			case <-ctx.Done():
-			case <-ticker.C:
-			}
-		}
-	})
 }

@@ -23,8 +23,6 @@ type rig struct {
 // A world is what tests that share a rig share.
 type world struct {
 	engine *wf.Engine // of newRig
-	// afterlife waits for what goes on after a process was killed.
-	afterlife sync.WaitGroup
 
 	mu        sync.Mutex
 	processes map[string][]*process // by binding
@@ -38,7 +36,6 @@ func (r *rig) on(t *testing.T) *rig { return &rig{t: t, Base: r.On(t), world: r.
 func newDatabase(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, Base: durable.New(t), world: &world{processes: map[string][]*process{}}}
-	t.Cleanup(r.afterlife.Wait)
 	return r
 }
 

@@ -27,6 +27,8 @@ type Base struct {
 	Target surreal.Config
 	DB     *surreal.Client
 	Table  string
+	// Afterlife is what goes on after a process was killed; the test's end waits for it.
+	Afterlife *sync.WaitGroup
 }
 
 // New makes a base that goes with the test.
@@ -37,7 +39,8 @@ func New(t *testing.T) *Base {
 	client, hangUp, err := surreal.Connect(t.Context(), cfg)
 	Check(t, err)
 	t.Cleanup(func() { Check(t, hangUp()) })
-	b := &Base{T: t, Target: cfg, DB: client, Table: "job"}
+	b := &Base{T: t, Target: cfg, DB: client, Table: "job", Afterlife: new(sync.WaitGroup)}
+	t.Cleanup(b.Afterlife.Wait)
 	ddl, err := config.OutboxSchema(b.Table, config.OutboxOptions{})
 	Check(t, err)
 	_, err = schema.Apply(t.Context(), client)

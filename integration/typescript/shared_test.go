@@ -18,6 +18,3 @@ var (
 	logger      = durable.Logger
 	instanceKey = durable.InstanceKey
 )
-
-// patience bounds the wait for something that must happen; it is never a measurement.
-const patience = durable.Patience

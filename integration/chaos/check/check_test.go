@@ -102,6 +102,10 @@ func TestRules(t *testing.T) {
 		{"a job is taken from a node that came back while it was", func(s *State) {
 			s.NodeLog[1].At, s.JobLog[2].At = at(13.1), at(15.2)
 		}, ""},
+		{"a job is taken from a node that has just left", func(s *State) {
+			s.NodeLog[1].At, s.JobLog[2].At = at(12), at(15.1)
+			s.NodeLog = slices.Insert(s.NodeLog, 2, nodeEntry{at(13.05), "DELETE", "n1-a", nil})
+		}, ""},
 		{"a job is taken by a second claim", func(s *State) {
 			s.JobLog[2].After.Status, s.JobLog[2].After.Assignee = processing, ref("n2-b")
 		}, "double"},

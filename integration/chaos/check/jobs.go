@@ -293,15 +293,15 @@ func (c *checker) reaping(key string, e jobEntry) {
 			last = &c.beats[*was.Assignee][i]
 		}
 	}
-	if last != nil && last.Event != "DELETE" && last.At.After(at.Add(-silence+100*time.Millisecond)) && !c.leaves(*was.Assignee, e.At) {
+	if last != nil && last.Event != "DELETE" && last.At.After(at.Add(-silence+100*time.Millisecond)) && !c.leaves(*was.Assignee, at.Add(-blur), e.At) {
 		c.find("lease", key, "at %s it was taken from %s, which was alive at %s and holds it until %s", clock(&at), *was.Assignee, clock(&last.At), clock(was.Until))
 	}
 }
 
-// leaves says whether a node's row was deleted shortly before, as one that ends does.
-func (c *checker) leaves(node string, at time.Time) bool {
+// leaves says whether a node's row was deleted within some time, as one that ends does.
+func (c *checker) leaves(node string, from, to time.Time) bool {
 	return slices.ContainsFunc(c.beats[node], func(e nodeEntry) bool {
-		return e.Event == "DELETE" && !e.At.After(at) && e.At.After(at.Add(-blur))
+		return e.Event == "DELETE" && !e.At.Before(from) && !e.At.After(to)
 	})
 }
 

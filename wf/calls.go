@@ -16,6 +16,7 @@ type call struct{ create, acquire, commit, row, finish map[string]any }
 type answer struct {
 	made     bool
 	acquired protocol.Acquired
+	apart    bool // its history is still to be read
 	ack      protocol.Ack
 }
 
@@ -70,7 +71,7 @@ func (d *database) perform(ctx context.Context, calls []call) ([]answer, error) 
 		answers[at].made = got.Creates[i].OK
 	}
 	for i, at := range s.places["acquires"] {
-		answers[at].acquired = got.Acquires[i].plain()
+		answers[at].acquired, answers[at].apart = got.Acquires[i].plain(), got.Acquires[i].Apart
 	}
 	for i, at := range s.places["commits"] {
 		answers[at].ack = got.Commits[i]

@@ -2,6 +2,7 @@ package wf
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,11 +33,15 @@ type group struct {
 }
 
 type pending struct {
+	ctx  context.Context //nolint:containedctx // of whoever waits for the answer
 	req  call
 	done chan struct{}
 	ans  answer
 	err  error
 }
+
+// gone says whether nobody waits for the answer any more.
+func (p *pending) gone() bool { return p.ctx.Err() != nil }
 
 func newGroup(send func(context.Context, []call) ([]answer, error)) *group {
 	g := &group{send: send}
@@ -44,9 +49,9 @@ func newGroup(send func(context.Context, []call) ([]answer, error)) *group {
 	return g
 }
 
-// do sends req and gives its own answer. When ctx ends first, req may still be carried out.
+// do sends req and gives its own answer. When ctx ends while it is under way, req may still be carried out.
 func (g *group) do(ctx context.Context, req call) (answer, error) {
-	one := &pending{req: req, done: make(chan struct{})}
+	one := &pending{ctx: ctx, req: req, done: make(chan struct{})}
 	g.mu.Lock()
 	g.waiting = append(g.waiting, one)
 	g.mu.Unlock()
@@ -117,7 +122,12 @@ func (g *group) slower(by int) {
 	g.slow += by
 }
 
+// deliver makes the calls of a batch, but those whose callers have given up meanwhile: nobody would have what they take.
 func (g *group) deliver(ctx context.Context, batch []*pending) {
+	batch = slices.DeleteFunc(slices.Clone(batch), (*pending).gone)
+	if len(batch) == 0 {
+		return
+	}
 	calls := make([]call, len(batch))
 	for i, one := range batch {
 		calls[i] = one.req

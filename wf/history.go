@@ -8,9 +8,9 @@ import (
 	"sp00ky.cloud/spky/wf/internal/protocol"
 )
 
-// historyRows is how many steps, and how many events, are read at once where all together are too much for one answer:
-// a row may have a mebibyte.
-const historyRows = 32
+// historyRows is how many steps, and how many events, are read at once of a large history. Each may have a mebibyte of
+// JSON, which is up to 2.25 on the wire: so many always fit into an answer.
+const historyRows = 16
 
 // A history is what an instance has come to so far, or a part of that.
 type history struct {
@@ -33,16 +33,15 @@ func (h history) addTo(got *protocol.Acquired) {
 	}
 }
 
-// acquireApart acquires an instance whose history is too much for one answer, and reads it some rows at a time while
-// it keeps the lease. That takes as long as it takes: ctx ends only the acquiring.
-func (d *database) acquireApart(ctx context.Context, ask map[string]any) (protocol.Acquired, error) {
-	ask["apart"] = true
-	answer, err := d.calls.do(ctx, call{acquire: ask})
-	if err != nil || answer.acquired.State != "acquired" {
-		return answer.acquired, err
+// readApart reads the history of an instance that was acquired without it, some rows at a time, and keeps the lease
+// meanwhile. That takes as long as it takes: ctx does not end it, for the run that begins then can give the lease back.
+func (d *database) readApart(ctx context.Context, got protocol.Acquired) (protocol.Acquired, error) {
+	ctx, since := context.WithoutCancel(ctx), time.Now()
+	held, err := d.turn(ctx, got.Instance)
+	if err != nil || !held {
+		return protocol.Acquired{State: "busy"}, err
 	}
-	got, since := answer.acquired, time.Now()
-	ctx = context.WithoutCancel(ctx)
+	defer func() { <-d.readers }()
 	page := map[string]any{
 		"id": got.Instance.ID, "incarnation": got.Instance.Incarnation, "rows": historyRows,
 		"after": []any{surreal.None, surreal.None, surreal.None}, "from": 0,
@@ -64,6 +63,22 @@ func (d *database) acquireApart(ctx context.Context, ask map[string]any) (protoc
 	}
 }
 
+// turn waits until the history may be read, and keeps the lease meanwhile: false says that it is lost.
+func (d *database) turn(ctx context.Context, of protocol.Instance) (held bool, err error) {
+	ticker := time.NewTicker(protocol.RenewEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case d.readers <- struct{}{}:
+			return true, nil
+		case <-ticker.C:
+			if ack, err := d.Renew(ctx, of.ID, of.Fence); err != nil || !ack.OK {
+				return false, err
+			}
+		}
+	}
+}
+
 // next makes page the one after h.
 func (h history) next(page map[string]any) {
 	if n := len(h.Steps); n > 0 {
@@ -73,4 +88,22 @@ func (h history) next(page map[string]any) {
 	if n := len(h.Events); n > 0 {
 		page["from"] = h.Events[n-1].event().Number
 	}
+}
+
+// weight is about how many bytes a value has on the wire, and not less by much.
+func weight(value any) int {
+	size := 9 // a number
+	switch v := value.(type) {
+	case string:
+		size += len(v)
+	case []any:
+		for _, one := range v {
+			size += weight(one)
+		}
+	case map[string]any:
+		for key, one := range v {
+			size += 9 + len(key) + weight(one)
+		}
+	}
+	return size
 }

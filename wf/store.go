@@ -19,19 +19,25 @@ type DB interface {
 type database struct {
 	db    DB
 	calls *group
+	// readers are those of large histories: a few at a time, for memory's sake, and that of everybody else's calls.
+	readers chan struct{}
 }
 
 func newDatabase(db DB) *database {
-	d := &database{db: db}
+	d := &database{db: db, readers: make(chan struct{}, 2)}
 	d.calls = newGroup(d.perform)
 	return d
 }
 
 func (d *database) Acquire(ctx context.Context, id, binding, job, token string) (protocol.Acquired, error) {
-	ask := map[string]any{"id": id, "binding": binding, "job": jobOp(job), "run": token, "ttl": surreal.Duration(protocol.LeaseTTL)}
+	ask := map[string]any{"id": id, "binding": binding, "job": jobOp(job), "run": token, "ttl": surreal.Duration(protocol.LeaseTTL), "apart": "large"}
 	got, err := d.calls.do(ctx, call{acquire: ask})
-	if errors.Is(err, surreal.ErrAnswerTooLarge) {
-		got.acquired, err = d.acquireApart(ctx, ask)
+	if errors.Is(err, surreal.ErrAnswerTooLarge) { // of an instance that has not been counted from its beginning
+		ask["apart"] = "always"
+		got, err = d.calls.do(ctx, call{acquire: ask})
+	}
+	if err == nil && got.apart {
+		got.acquired, err = d.readApart(ctx, got.acquired)
 	}
 	if err != nil {
 		return protocol.Acquired{}, fmt.Errorf("acquire instance %s: %w", id, err)
@@ -47,6 +53,7 @@ type acquired struct {
 	Status   string    `json:"status"`
 	Now      time.Time `json:"now"`
 	Instance heldRow   `json:"instance"`
+	Apart    bool      `json:"apart"`
 }
 
 func (a acquired) plain() protocol.Acquired {
@@ -149,7 +156,7 @@ const (
 func stepOp(w protocol.StepWrite) map[string]any {
 	return map[string]any{
 		"instance": surreal.NewRecordID(instanceTable, w.Instance), "fence": w.Fence,
-		"ttl": surreal.Duration(protocol.LeaseTTL), "name": w.Step.Name,
+		"ttl": surreal.Duration(protocol.LeaseTTL), "name": w.Step.Name, "size": weight(w.Step.Output),
 	}
 }
 

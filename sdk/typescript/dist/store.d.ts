@@ -4,13 +4,15 @@ import { type Ack, type Acquired, type Finish, type StepWrite, type Wait, type W
 export declare class Store {
     readonly db: Database;
     private readonly shared;
+    /** Those of large histories: one after the other, for memory's sake, and that of everybody else's calls. */
+    private readonly readers;
     constructor(db: Database);
     /** Writes instances and their first jobs in one transaction. Answers in order: false where the id is used. */
     create(rows: Record<string, unknown>[], size: number): Promise<boolean[]>;
     /** Takes the lease of an instance for a run, which token names. */
     acquire(id: string, binding: string, job: string | undefined, token: string): Promise<Acquired>;
-    /** Acquires an instance whose history is too much for one answer, and reads that some rows at a time while it keeps the lease. */
-    private acquireApart;
+    /** Reads the history of an instance that was acquired without it, some rows at a time, and keeps the lease meanwhile. */
+    private readApart;
     /** Writes a step that is not done yet. */
     begin(write: StepWrite): Promise<Ack>;
     /** Writes a step that is done. */

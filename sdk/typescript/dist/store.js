@@ -3,17 +3,20 @@ import { CALL_MS } from "./database.js";
 import { AnswerTooLargeError } from "./dberror.js";
 import { Group } from "./group.js";
 import { onWorkerd } from "./platform.js";
+import { Queue } from "./queue.js";
 import { LEASE_MS, RENEW_MS, RUN_CALL_MS } from "./protocol.js";
 import { DateTime, Duration, RecordId, plain } from "./values.js";
 const TTL = Duration.ofMs(LEASE_MS);
-/** How many steps, and how many events, are read at once where all together are too much for one answer: a row may have a mebibyte. */
-const HISTORY_ROWS = 32;
+/** How many steps, and how many events, are read at once of a large history. Each may have a mebibyte of JSON, up to 2.25 on the wire. */
+const HISTORY_ROWS = 16;
 /** About the bytes of a call without its values. */
 const CALL_BYTES = 500;
 /** The functions fn::spky::wf::… that a run calls. */
 export class Store {
     db;
     shared;
+    /** Those of large histories: one after the other, for memory's sake, and that of everybody else's calls. */
+    readers = new Queue();
     constructor(db) {
         this.db = db;
         this.shared = this.newGroup();
@@ -28,39 +31,47 @@ export class Store {
     }
     /** Takes the lease of an instance for a run, which token names. */
     async acquire(id, binding, job, token) {
-        const ask = { id, binding, job, run: token, ttl: TTL };
-        const got = (await this.group().do({ acquire: ask }, CALL_BYTES).catch((error) => {
-            if (error instanceof AnswerTooLargeError)
-                return this.acquireApart(ask);
-            throw error;
+        const ask = { id, binding, job, run: token, ttl: TTL, apart: "large" };
+        let got = (await this.group().do({ acquire: ask }, CALL_BYTES).catch((error) => {
+            if (!(error instanceof AnswerTooLargeError))
+                throw error;
+            return this.group().do({ acquire: { ...ask, apart: "always" } }, CALL_BYTES); // of an instance that has not been counted from its beginning
         }));
+        if (got.apart)
+            got = await this.readApart(id, got);
         if (got.state !== "acquired")
             return { ...got, steps: [], events: [] };
         const instance = { ...got.instance, id, params: plain(got.instance.params) };
         return { ...got, instance, steps: got.steps.map(loadStep), events: got.events.filter((event) => !event.consumed_by).map(loadEvent) };
     }
-    /** Acquires an instance whose history is too much for one answer, and reads that some rows at a time while it keeps the lease. */
-    async acquireApart(ask) {
-        const got = (await this.group().do({ acquire: { ...ask, apart: true } }, CALL_BYTES));
-        if (got.state !== "acquired")
-            return got;
+    /** Reads the history of an instance that was acquired without it, some rows at a time, and keeps the lease meanwhile. */
+    async readApart(id, got) {
         const since = performance.now();
         const { incarnation, fence } = got.instance;
-        const id = ask["id"];
-        for (let after = [undefined, undefined, undefined], from = 0;;) {
-            const page = { id, incarnation, after, from, rows: HISTORY_ROWS };
-            const { steps, events } = await this.db.query("RETURN fn::spky::wf::history($id, $incarnation, $after, $from, $rows)", page);
-            got.steps.push(...steps);
-            got.events.push(...events);
-            if (steps.length < HISTORY_ROWS && events.length < HISTORY_ROWS)
-                break;
-            if (!(await this.renew(id, fence)).ok)
-                return { ...got, state: "busy" };
-            const [step, event] = [steps.at(-1), events.at(-1)];
-            if (step)
-                after = [step.kind, step.name, step.occurrence];
-            if (event)
-                from = loadEvent(event).number;
+        const lost = { ...got, state: "busy" };
+        const turn = this.readers.enter();
+        try {
+            while (!(await turn.within(RENEW_MS)))
+                if (!(await this.renew(id, fence)).ok)
+                    return lost;
+            for (let after = [undefined, undefined, undefined], from = 0;;) {
+                const page = { id, incarnation, after, from, rows: HISTORY_ROWS };
+                const { steps, events } = await this.db.query("RETURN fn::spky::wf::history($id, $incarnation, $after, $from, $rows)", page);
+                got.steps.push(...steps);
+                got.events.push(...events);
+                if (steps.length < HISTORY_ROWS && events.length < HISTORY_ROWS)
+                    break;
+                if (!(await this.renew(id, fence)).ok)
+                    return lost;
+                const [step, event] = [steps.at(-1), events.at(-1)];
+                if (step)
+                    after = [step.kind, step.name, step.occurrence];
+                if (event)
+                    from = loadEvent(event).number;
+            }
+        }
+        finally {
+            turn.leave();
         }
         return { ...got, now: DateTime.at(got.now.ms + performance.now() - since) };
     }
@@ -115,8 +126,8 @@ function loadStep({ stack, ...row }) {
     return { ...row, config: row.config ?? undefined, attempts: row.attempts ?? [], output: plain(row.output) };
 }
 /** What the functions take that write steps: this, and the row. */
-function stepOp({ instance, step }) {
-    return { instance: new RecordId("_00_wf_instance", instance.id), fence: instance.fence, ttl: TTL, name: step.name };
+function stepOp({ instance, step, size }) {
+    return { instance: new RecordId("_00_wf_instance", instance.id), fence: instance.fence, ttl: TTL, name: step.name, size: Math.ceil(size * 2.25) }; // of JSON, on the wire
 }
 /** The columns of a row that a run writes, as docs/protocol.md names them; the stack is one that owners can't see. */
 function stepRow({ instance, step: s, finishedAt }) {

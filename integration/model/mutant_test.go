@@ -60,7 +60,7 @@ func instanceMutants() map[string][]*mutant {
 		"events": {
 			{name: "sleeps over an event that came", old: "LET $at = IF array::len($come) > 0 { $now }", new: "LET $at = IF false { $now }", schema: true},
 			{name: "wakes nobody", old: "{ fn::spky::wf::wake($id, $i.job) };", new: "{ NONE };", schema: true},
-			{name: "takes events for ended instances", old: "events_sent += 1, updated_at = $now WHERE status NOT IN ['complete', 'errored', 'terminated']", new: "events_sent += 1, updated_at = $now", schema: true},
+			{name: "takes events for ended instances", old: "events_sent += 1, stored = (stored ?? 0) + bytes::len(encoding::cbor::encode($payload)), updated_at = $now WHERE status NOT IN ['complete', 'errored', 'terminated']", new: "events_sent += 1, updated_at = $now", schema: true},
 			{name: "consumes no event", old: "SET consumed_by = $row.id RETURN NONE", new: "SET consumed_by = consumed_by RETURN NONE", schema: true},
 			{name: "keeps the step that it restarts from", old: "WHERE seq < $seq\n\t) RETURN VALUE status", new: "WHERE seq <= $seq\n\t) RETURN VALUE status", schema: true},
 			{name: "counts steps that are forgotten", old: "steps_done = $kept.steps", new: "steps_done = steps_done", schema: true},

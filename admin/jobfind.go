@@ -57,7 +57,7 @@ func (q jobQuery) cut(found []jobPlace) ([]jobPlace, string) {
 
 // exactly finds the jobs that the query names.
 func (j *Jobs) exactly(ctx context.Context, q jobQuery) ([]jobPlace, error) {
-	found, err := surreal.First[[]jobPlace](ctx, j.db, jobStatement("jobs_exact", "", ""), map[string]any{"ids": q.exact, "origin": q.Origin != ""})
+	found, err := surreal.First[[]jobPlace](ctx, j.db, jobStatement("jobs_exact", "", ""), q.vars(map[string]any{"ids": q.exact}))
 	if surreal.IsNotFound(err) {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func (j *Jobs) pending(ctx context.Context, q jobQuery) (all []jobPlace, few boo
 	if q.after.ID.ID != nil {
 		after = q.after.ID
 	}
-	lists, err := j.together(ctx, parts, map[string]any{"few": fewPending + 1, "late": int64(late), "after": after, "origin": q.Origin != ""})
+	lists, err := j.together(ctx, parts, q.vars(map[string]any{"few": fewPending + 1, "late": int64(late), "after": after}))
 	if err != nil {
 		return nil, false, err
 	}
@@ -173,7 +173,7 @@ func (q jobQuery) index() (newest, same, untimed, untimedAfter string) {
 // timed are the statements for jobs that have a time of creation.
 func (q jobQuery) timed(at jobPlace, size int) ([]string, map[string]any) {
 	newest, same, _, _ := q.index()
-	vars := map[string]any{"limit": size, "status": string(q.Status), "same": at.Newest, "after": at.ID, "origin": q.Origin != ""}
+	vars := q.vars(map[string]any{"limit": size, "status": string(q.Status), "same": at.Newest, "after": at.ID})
 	var parts []string
 	for i, table := range q.tables {
 		n := strconv.Itoa(i)
@@ -196,7 +196,7 @@ func (q jobQuery) timed(at jobPlace, size int) ([]string, map[string]any) {
 // untimed are the statements for jobs that have none.
 func (q jobQuery) untimed(at jobPlace, size int) ([]string, map[string]any) {
 	_, _, untimed, after := q.index()
-	vars := map[string]any{"limit": size, "status": string(q.Status), "origin": q.Origin != ""}
+	vars := q.vars(map[string]any{"limit": size, "status": string(q.Status)})
 	var parts []string
 	for _, table := range q.tables {
 		switch {
@@ -208,6 +208,12 @@ func (q jobQuery) untimed(at jobPlace, size int) ([]string, map[string]any) {
 		}
 	}
 	return parts, vars
+}
+
+// vars adds what job_place asks: what of a row the filters need.
+func (q jobQuery) vars(of map[string]any) map[string]any {
+	of["origin"], of["search"] = q.Origin != "", q.Query != ""
+	return of
 }
 
 // together runs several selects as one statement, and so as of one moment.

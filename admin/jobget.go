@@ -43,13 +43,22 @@ func (j *Jobs) read(ctx context.Context, id surreal.RecordID) (Job, error) {
 	return job, nil
 }
 
-// readable answers with a job whose row cannot be read whole, without what keeps it from being read.
+// readable answers with a job whose row cannot be read whole, without what keeps it from being read: first its payload
+// and the user's columns, and where that is not enough its result.
 func (j *Jobs) readable(ctx context.Context, id surreal.RecordID, why error) (Job, error) {
-	answer, err := surreal.First[jobsAnswer](ctx, j.db, jobStatement("job_readable", "", ""), map[string]any{"id": id})
+	instead := fmt.Sprintf("[the database cannot send it: %v]", why)
+	ask := func(result bool) (jobsAnswer, error) {
+		vars := map[string]any{"id": id, "result": result, "instead": instead}
+		return surreal.First[jobsAnswer](ctx, j.db, jobStatement("job_readable", "", ""), vars)
+	}
+	answer, err := ask(true)
+	if err != nil {
+		answer, err = ask(false)
+	}
 	if err != nil || len(answer.Rows) == 0 {
 		return Job{}, fmt.Errorf("get %s: %w", surreal.FormatID(id), why)
 	}
-	answer.Rows[0]["payload"] = fmt.Sprintf("[the database cannot send it: %v]", why)
+	answer.Rows[0]["payload"] = instead
 	job := j.job(answer.Rows[0], answer)
 	if !j.hider.rules.Empty() { // who knows what its errors repeat
 		j.hider.outcome(&job, redact.Whole(), answer.Rows[0])

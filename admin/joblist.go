@@ -32,7 +32,7 @@ type JobListOptions struct {
 	Status         outbox.Status
 	Table, Backend string
 	Origin         string
-	// Query wants a part of the path or of the id, whatever its case. A job whose id, or its key, is just
+	// Query wants a part of the path's first 2,049 characters or of the id, whatever its case. A job whose id, or its key, is just
 	// this comes first, on a page of its own.
 	Query string
 	// Stalled wants only jobs whose lease has run out while they ran.
@@ -168,7 +168,7 @@ const late = math.MaxInt64
 
 // A jobPlace is where a job stands in the order of lists, by which it can be told from others: by the
 // time of its creation, then by table, then by id as the database orders ids. What it is filtered by
-// comes with it.
+// comes with it, of a path only where the query has a text.
 type jobPlace struct {
 	ID         surreal.RecordID `json:"id"`
 	Newest     int64            `json:"newest"`

@@ -9,11 +9,13 @@ import (
 var jobFiles embed.FS
 
 // jobStatement reads an embedded statement; only a table's checked name, the number of a part of a
-// statement that is made of many, and the condition that job_durable has are put into its text.
+// statement that is made of many, and the columns and the condition that several share are put into its text.
 func jobStatement(name, table, n string) string {
 	text := jobText(name)
-	if strings.Contains(text, "{{durable}}") {
-		text = strings.ReplaceAll(text, "{{durable}}", "("+jobText("job_durable")+")")
+	for _, part := range []string{"columns", "place", "durable"} { // of which the second has the third
+		if hole := "{{" + part + "}}"; strings.Contains(text, hole) {
+			text = strings.ReplaceAll(text, hole, jobText("job_"+part))
+		}
 	}
 	return strings.NewReplacer("{{table}}", table, "{{n}}", n).Replace(text)
 }

@@ -18,6 +18,9 @@ var (
 	ErrExists = errors.New("already exists")
 )
 
+// HintTooLarge is what to do about [surreal.ErrAnswerTooLarge], on every surface.
+const HintTooLarge = "ask for less: for a smaller limit, or without outputs"
+
 // An InputError is something that cannot be meant: a malformed id, params that are not JSON.
 type InputError struct{ text string }
 

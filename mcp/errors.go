@@ -11,6 +11,7 @@ import (
 
 	"sp00ky.cloud/spky/admin"
 	api "sp00ky.cloud/spky/admin/client"
+	"sp00ky.cloud/spky/surreal"
 )
 
 // A fault is an error as a tool tells it.
@@ -22,6 +23,9 @@ type fault struct {
 
 // maxMessage bounds an error's text: it may quote what somebody wrote.
 const maxMessage = 600
+
+// codeTooLarge is an answer that is larger than it is read: the admin API has the same word.
+const codeTooLarge = "answer_too_large"
 
 // explainError is the one table from errors to codes and remedies.
 func explainError(err error) fault {
@@ -43,18 +47,29 @@ func explainError(err error) fault {
 		f.Code, f.Hint = "exists", "choose another id, or leave it out for a random one"
 	case as[*scopeError](err):
 		f.Code, f.Hint = "scope", "nothing was changed; ask the operator for a token with the scope full, or to start the server without --read-only"
-	case errors.As(err, &answered) && answered.Status == http.StatusForbidden:
-		f.Code, f.Hint = "scope", "nothing was changed; "+answered.Hint
-	case errors.As(err, &answered) && answered.Status == http.StatusUnauthorized:
-		f.Code, f.Hint = "unauthorized", "nothing was changed; the operator has to put a valid token into SPKY_ADMIN_TOKEN of the program that starts this server: `spky token create` makes one"
+	case errors.Is(err, surreal.ErrAnswerTooLarge):
+		f.Code, f.Hint = codeTooLarge, admin.HintTooLarge
 	case errors.As(err, &answered):
-		f.Code, f.Hint = "internal", answered.Hint
+		f.Code, f.Hint = explainAnswer(answered)
 	case errors.Is(err, context.DeadlineExceeded):
 		f.Code, f.Hint = "timeout", fmt.Sprintf("it took longer than %s, perhaps because the database is out of reach; the outcome is unknown, look before trying again", patience)
 	default:
 		f.Code, f.Hint = "internal", "the database or the admin API may be out of reach; try again, and tell the operator if it stays so"
 	}
 	return f
+}
+
+// explainAnswer is the same table for what only an admin API says.
+func explainAnswer(answered *api.Error) (code, hint string) {
+	switch {
+	case answered.Status == http.StatusForbidden:
+		return "scope", "nothing was changed; " + answered.Hint
+	case answered.Status == http.StatusUnauthorized:
+		return "unauthorized", "nothing was changed; the operator has to put a valid token into SPKY_ADMIN_TOKEN of the program that starts this server: `spky token create` makes one"
+	case answered.Code == codeTooLarge:
+		return codeTooLarge, admin.HintTooLarge
+	}
+	return "internal", answered.Hint
 }
 
 // toolsFor names the tools for what a state allows.

@@ -77,7 +77,7 @@ func kinds() []kind {
 			return refuse(http.StatusConflict, "exists", "choose another id, or leave it out for a random one", "%v", err)
 		}},
 		{is(surreal.ErrAnswerTooLarge), func(error) *fault {
-			return refuse(http.StatusUnprocessableEntity, "answer_too_large", "ask for less: for a smaller limit, or without outputs", "what was asked for is larger than the database's answers are read")
+			return refuse(http.StatusUnprocessableEntity, "answer_too_large", admin.HintTooLarge, "what was asked for is larger than the database's answers are read")
 		}},
 		{surreal.IsUnreachable, unreachable},
 		{is(context.DeadlineExceeded), unreachable},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
 )
 
@@ -16,6 +17,8 @@ type StepsReport struct {
 	Run    float64 `json:"run_ms"`
 	Bare   float64 `json:"bare_ms"`
 	OfBare float64 `json:"of_bare"`
+	// Empty is one call of the database that does nothing: what each of the others pays as well.
+	Empty Spread `json:"empty_call_ms"`
 	// Event is from just before an event is sent until the code after the wait runs.
 	Event Spread `json:"event_ms"`
 	// EventLegs are the parts of Event.
@@ -41,6 +44,10 @@ func (b *workflowBench) steps(ctx context.Context, report *StepsReport) error {
 	if err := b.bare(ctx, 1); err != nil { // warm
 		return err
 	}
+	var err error
+	if report.Empty, err = b.empty(ctx); err != nil {
+		return err
+	}
 	started := time.Now()
 	if err := b.bare(ctx, b.Steps); err != nil {
 		return err
@@ -59,6 +66,19 @@ func (b *workflowBench) steps(ctx context.Context, report *StepsReport) error {
 	b.say("events")
 	report.Event, report.EventLegs, err = b.events(ctx)
 	return err
+}
+
+// empty times calls that do nothing.
+func (b *workflowBench) empty(ctx context.Context) (Spread, error) {
+	times := make([]time.Duration, b.Steps)
+	for i := range times {
+		started := time.Now()
+		if err := surreal.Exec(ctx, b.client, "RETURN NONE", nil); err != nil {
+			return Spread{}, err
+		}
+		times[i] = time.Since(started)
+	}
+	return spread(times), nil
 }
 
 func (b *workflowBench) events(ctx context.Context) (Spread, []Leg, error) {
@@ -108,8 +128,9 @@ func untilWaiting(ctx context.Context, instance *wf.Instance) error {
 // Write prints the report for people.
 func (r StepsReport) Write(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `steps         %d one after the other: %.0f ms; bare commits: %.0f ms; ratio %.2f
+empty call    p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms
 event         p50 %.2f  p90 %.2f  p99 %.2f  max %.2f ms, sent to workflow goes on
 of that       %s ms
-`, r.Steps, r.Run, r.Bare, r.OfBare, r.Event.P50, r.Event.P90, r.Event.P99, r.Event.Max, legLine(r.EventLegs))
+`, r.Steps, r.Run, r.Bare, r.OfBare, r.Empty.P50, r.Empty.P90, r.Empty.P99, r.Empty.Max, r.Event.P50, r.Event.P90, r.Event.P99, r.Event.Max, legLine(r.EventLegs))
 	return err
 }

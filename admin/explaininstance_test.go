@@ -223,6 +223,32 @@ func TestExplainALostRun(t *testing.T) {
 	r.says(e.Causes[0], "the lease ended", "another run takes over")
 }
 
+// TestExplainARunWhoseRequestFailed has a backend that could not begin the run that it had taken the lease for, and said why; what
+// it said of an earlier run, or nobody said, explains nothing.
+func TestExplainARunWhoseRequestFailed(t *testing.T) {
+	t.Parallel()
+	r := newExplainRig(t)
+	id := r.create(NewInstance{Binding: "ALPHA"})
+	job, err := surreal.ParseID(r.get(id).Job)
+	r.check(err)
+	r.exec("UPDATE $id SET status = 'running', lease_token = 'x', lease_until = time::now() - 5s", map[string]any{"id": instanceID(id)})
+	for _, c := range []struct{ entry, says string }{
+		{"code: 500, reason: 'acquire instance: too large', at: time::now() - 19s", `the request failed with 500 "acquire instance: too large"`},
+		{"code: 500, reason: 'acquire instance: too large', at: time::now() - 5m", "The process died or was cut off"},
+		{"code: 'lease_expired', reason: 'the node is gone', at: time::now()", "The process died or was cut off"},
+		{"code: 0, reason: 'connection reset', at: time::now()", "The process died or was cut off"},
+	} {
+		r.exec("UPDATE $job SET retries = 1, errors = [{ "+c.entry+" }]", map[string]any{"job": job})
+		e, err := r.explainer.Any(r.ctx, id)
+		r.check(err)
+		r.sound(e)
+		if e.Causes[0].Code != "run_lost" {
+			t.Fatalf("it is explained by %s", pretty(t, e))
+		}
+		r.says(e.Causes[0], "lease ended", c.says)
+	}
+}
+
 func TestExplainAnInstanceThatIsQueued(t *testing.T) {
 	t.Parallel()
 	r := newExplainRig(t)

@@ -144,12 +144,29 @@ func (f instanceFacts) running() []Cause {
 }
 
 func (f instanceFacts) runLost() Cause {
-	return Cause{
+	c := Cause{
 		Code:     "run_lost",
 		Sentence: fmt.Sprintf("Its last run was lost: the lease ended %s. The process died or was cut off from the database; another run takes over.", optional(f.row.LeaseUntil, f.Now)),
 		Facts:    map[string]any{"lease_until": f.row.LeaseUntil, "runs": f.row.Runs},
 		Remedy:   fmt.Sprintf("see that the backend %s runs", printable(f.row.Backend)),
 	}
+	if last, ok := f.toldOfLoss(); ok {
+		c.Sentence = fmt.Sprintf("Its last run did not come to an end, and its lease ended %s: the request failed with %s. Another run takes over.", optional(f.row.LeaseUntil, f.Now), last.says())
+		c.Facts["last_error"] = last.facts()
+		c.Remedy = "mend what the answer says"
+	}
+	return c
+}
+
+// toldOfLoss is the failure of the job's attempt that the lost run belonged to, where its backend was there to tell of it:
+// it is from after the run was last heard of.
+func (f instanceFacts) toldOfLoss() (*lastFailure, bool) {
+	if f.job == nil || f.job.row.Last == nil || f.row.LeaseUntil == nil {
+		return nil, false
+	}
+	last := f.job.row.Last
+	told := last.At != nil && !last.At.Before(f.row.LeaseUntil.Add(-runLease)) && last.Reason != ""
+	return last, told && last.Code != "0" && last.Code != "" && last.Code != outbox.CodeLeaseExpired
 }
 
 func (f instanceFacts) silent(heard time.Time) Cause {

@@ -39,11 +39,24 @@ func newPartitionTexts(cfg Config) partitionTexts {
 	}
 }
 
+// keyDepth is how deep lists, objects and records may lie in one another in a value that counts as a whole.
+const keyDepth = 2
+
 // partitionKey is the expression for the partition of a row: a text of always the same length, whatever
-// a creator has written. Values of different types are different, 1 and '1' for instance.
+// a creator has written. Values of different types are different, 1 and '1' for instance. Large values may
+// share one: whatever the value, no more of it than is small is made into a text.
 func partitionKey(column string) string {
 	quoted := "`" + strings.Join(strings.Split(column, "."), "`.`") + "`"
-	return fmt.Sprintf("IF (%[1]s ?? NONE) = NONE { NONE } ELSE { crypto::sha256(<string>[%[1]s]) }", quoted)
+	return strings.NewReplacer("{{value}}", quoted, "{{fits}}", fits(quoted, keyDepth)).Replace(statement("partition_key", ""))
+}
+
+// fits is the condition for a value that counts as a whole.
+func fits(value string, depth int) string {
+	if depth < 0 {
+		return "false"
+	}
+	part := fmt.Sprintf("$part%d", depth)
+	return strings.NewReplacer("{{value}}", value, "{{part}}", part, "{{fits}}", fits(part, depth-1)).Replace(statement("partition_fits", ""))
 }
 
 // Partitioned says whether the table's jobs are parted: whether they have to be claimed by

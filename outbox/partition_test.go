@@ -237,6 +237,44 @@ func TestAnyValueMakesAPartition(t *testing.T) {
 	}
 }
 
+// TestOfALargeValueOnlySoMuchIsAKey has values that are equal as far as a key goes, and others that are large and yet keys
+// as a whole. What is beyond must not be read: an end user can have the database make values of any size.
+func TestOfALargeValueOnlySoMuchIsAKey(t *testing.T) {
+	t.Parallel()
+	r := newParted(t, 1)
+	long := strings.Repeat("x", 1<<20)
+	text, edge := strings.Repeat("é", 1024), func(end string) string { return strings.Repeat("é", 1023) + end }
+	for name, c := range map[string]struct {
+		a, b any
+		one  bool // whether they are one partition
+	}{
+		"texts that end differently":      {long + "a", long + "b", true},
+		"texts of different lengths":      {long, long + "x", false},
+		"texts that begin differently":    {"a" + long, "b" + long, false},
+		"the longest texts":               {edge("a"), edge("b"), false},
+		"the shortest too long text":      {text + "a", text + "b", true},
+		"long texts in lists":             {[]any{long + "a"}, []any{long}, true},
+		"long texts deep inside":          {map[string]any{"a": []any{long}}, map[string]any{"b": []any{long}}, true},
+		"long names":                      {map[string]any{long: 1}, map[string]any{long + "x": 2}, true},
+		"long ids":                        {surreal.NewRecordID("user", long), surreal.NewRecordID("user", []any{long}), true},
+		"long lists":                      {make([]any, 17), make([]any, 18), true},
+		"the longest lists":               {make([]any, 15), make([]any, 16), false},
+		"large bytes":                     {[]byte(long), []byte(long + "x"), true},
+		"small ones deep inside":          {map[string]any{"a": []any{"x", 1}}, map[string]any{"a": []any{"x", 2}}, false},
+		"ids of texts in a list":          {[]any{surreal.NewRecordID("user", "a")}, []any{surreal.NewRecordID("user", "b")}, false},
+		"different types, both too large": {[]any{long}, map[string]any{"a": long}, false},
+	} {
+		got := r.offers("a", 9, r.jobOf(c.a, name+" a"), r.jobOf(c.b, name+" b"))
+		if one := len(got.Jobs) == 1; one != c.one {
+			t.Errorf("%s: %d claimed of the two, one partition is %v", name, len(got.Jobs), c.one)
+		}
+		r.succeed(got.Jobs...)
+		for _, key := range got.Again {
+			r.succeed(r.offers("a", 9, Look{Partition: key}).Jobs...)
+		}
+	}
+}
+
 // TestABadRowHoldsUpNoPartition has a row at the head of a queue that the table's own rules refuse to be written.
 func TestABadRowHoldsUpNoPartition(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,7 @@ func (l *lane) launch(job outbox.Job) {
 	key := surreal.FormatID(job.ID)
 	ctx, cancel := context.WithCancelCause(l.launches)
 	l.mu.Lock()
+	delete(l.losses, key)
 	f, ok := l.flights[key]
 	if ok && f.running {
 		// This node lost the job, still makes the old attempt, and has claimed it anew out of its partition's queue. The

@@ -72,6 +72,7 @@ type lane struct {
 	polled      time.Time // the last look, by the database's clock
 	poison      map[string]poison
 	suspects    map[string]int64 // own rows that no flight knows: key → epoch, as the last sweep saw them
+	losses      map[string]loss  // claims that came to nothing, by the keys of jobs and partitions
 }
 
 // A poison is a row that is listed as due and can't be claimed: because the database refuses the
@@ -81,6 +82,12 @@ type poison struct{ runAt, until time.Time }
 // forgive forgets quarantines that are over, under l.mu.
 func (l *lane) forgive() {
 	maps.DeleteFunc(l.poison, func(_ string, p poison) bool { return !time.Now().Before(p.until) })
+}
+
+// poisoned says whether a row that is due at this time is left alone, under l.mu.
+func (l *lane) poisoned(key string, runAt time.Time) bool {
+	p, ok := l.poison[key]
+	return ok && p.runAt.Equal(runAt) && time.Now().Before(p.until)
 }
 
 // A flight is a job between its claim and its settlement.
@@ -173,7 +180,7 @@ func (l *lane) offer(id surreal.RecordID, runAt time.Time) {
 
 // put is offer under l.mu. It answers true where the row was news.
 func (l *lane) put(id surreal.RecordID, key string, runAt time.Time) bool {
-	if p, ok := l.poison[key]; ok && p.runAt.Equal(runAt) && time.Now().Before(p.until) {
+	if l.poisoned(key, runAt) {
 		return false
 	}
 	h := hint{id: id, key: key, runAt: runAt, from: l.node.peers.turn(l.backend.Table, key, runAt, l.node.clock.now())}
@@ -195,7 +202,7 @@ func (l *lane) end(key string) {
 		return
 	}
 	delete(l.flights, key)
-	if f.next != nil && !l.queue.add(*f.next) {
+	if f.next != nil && !l.poisoned(key, f.next.runAt) && !l.queue.add(*f.next) {
 		l.more = true
 	}
 }
@@ -244,6 +251,7 @@ func (l *lane) claim(ctx context.Context, hints []*hint, room int) {
 	defer cancel()
 	jobs, refused, err := l.table.Claim(call, l.node.cfg.ID, ids)
 	l.took(jobs, refused)
+	l.resize(hints, err)
 	l.land(hints, refused, err)
 	if err != nil {
 		l.node.noticeError(ctx, "claim", l.log, err)
@@ -284,11 +292,6 @@ func (l *lane) land(hints []*hint, refused []outbox.Refused, err error) {
 		if err == nil {
 			l.again(h)
 		}
-	}
-	if err != nil { // perhaps the answer was larger than the connection takes
-		l.more, l.cursor, l.batch = true, time.Time{}, max(len(hints)/2, 1)
-	} else {
-		l.batch = min(l.batch+1, claimBatch)
 	}
 	if !probes {
 		l.circuit.abandon()

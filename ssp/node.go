@@ -102,7 +102,7 @@ func (n *Node) newLane(backend config.Backend) *lane {
 		log:     n.log.With("backend", backend.Name, "table", backend.Table),
 		metrics: n.metrics.lane(backend.Name),
 		wake:    make(chan struct{}, 1), queue: newDueQueue(),
-		flights: map[string]*flight{}, poison: map[string]poison{}, suspects: map[string]int64{},
+		flights: map[string]*flight{}, poison: map[string]poison{}, suspects: map[string]int64{}, losses: map[string]loss{},
 	}
 	l.table = l.newTable(outbox.Cancelled)
 	l.settler = newSettler(l)

@@ -18,9 +18,9 @@ const (
 	sweptQueues = 200
 )
 
-// looks is how many hints to take where room jobs can be claimed.
+// looks is how many hints to take where room jobs can be claimed, under l.mu.
 func (l *lane) looks(room int) int {
-	if room > 0 && l.table.Partitioned() {
+	if room > 0 && l.table.Partitioned() && l.batch == claimBatch {
 		return max(room, partitionLooks)
 	}
 	return room
@@ -29,12 +29,18 @@ func (l *lane) looks(room int) int {
 // look puts a partition into the due queue in whose own queue jobs may wait, under l.mu. It comes after
 // all that is due by now, so that partitions with long queues take turns with everybody else.
 func (l *lane) look(partition string) {
-	now := l.node.clock.now()
-	key := "partition " + partition // no id has a blank outside of its quotes
-	if !l.queue.has(key) {
-		l.queue.add(hint{key: key, partition: partition, runAt: now, from: now})
+	if !l.queue.has(partitionHint(partition)) {
+		l.lookFrom(partition, l.node.clock.now())
 	}
 }
+
+// lookFrom is look that is not to happen before from, also where one is to happen already.
+func (l *lane) lookFrom(partition string, from time.Time) {
+	l.queue.add(hint{key: partitionHint(partition), partition: partition, runAt: l.node.clock.now(), from: from})
+}
+
+// partitionHint is the key of a partition's hint: no id has a blank outside of its quotes.
+func partitionHint(partition string) string { return "partition " + partition }
 
 // claimPartitioned is claim for a table whose jobs are parted.
 func (l *lane) claimPartitioned(ctx context.Context, hints []*hint, room int) {
@@ -47,6 +53,7 @@ func (l *lane) claimPartitioned(ctx context.Context, hints []*hint, room int) {
 	got, err := l.table.ClaimPartitioned(call, l.node.cfg.ID, offer)
 	l.took(got.Jobs, got.Refused)
 	l.shun(got.Refused)
+	l.resize(hints, err)
 	left := l.leave(hints, got)
 	l.land(slices.DeleteFunc(slices.Clone(hints), func(h *hint) bool { return h.partition != "" || left[h.key] }), got.Refused, err)
 	if err != nil {
@@ -104,6 +111,10 @@ func (l *lane) leave(hints []*hint, got outbox.Partitioned) map[string]bool {
 func (l *lane) lookAgain(hints []*hint, got outbox.Partitioned, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if tooSlow(err) && len(hints) == 1 && hints[0].partition != "" { // it would be the same again
+		l.lookFrom(hints[0].partition, l.node.clock.now().Add(l.slow(hints[0].key)))
+		return
+	}
 	for _, look := range got.Left {
 		if look.Partition != "" {
 			l.look(look.Partition)
@@ -112,11 +123,12 @@ func (l *lane) lookAgain(hints []*hint, got outbox.Partitioned, err error) {
 	for _, partition := range got.Again {
 		l.look(partition)
 	}
-	if err == nil {
-		return
-	}
 	for _, h := range hints {
-		if h.partition != "" {
+		switch {
+		case h.partition == "":
+		case err == nil:
+			delete(l.losses, h.key)
+		default:
 			l.look(h.partition)
 		}
 	}

@@ -193,6 +193,7 @@ func (l *lane) sweepHeld(ctx context.Context, now time.Time) error {
 	gone, orphans := l.sort(rows, now)
 	if len(orphans) > 0 {
 		l.log.Warn("claims whose answers were lost are given back", "jobs", len(orphans))
+		l.noteLost(orphans)
 		if _, err := l.table.Settle(ctx, orphans); err != nil {
 			return err
 		}
@@ -230,7 +231,7 @@ func (l *lane) sort(rows []outbox.Held, now time.Time) (gone []surreal.RecordID,
 			f.cancel(errCancelled)
 		case flying:
 		case l.suspects[key] == row.Epoch:
-			orphans = append(orphans, outbox.Outcome{ID: row.ID, Epoch: row.Epoch, Status: outbox.Pending})
+			orphans = append(orphans, outbox.Outcome{ID: row.ID, Epoch: row.Epoch, Status: outbox.Pending, Wait: l.lost(key, row.Epoch)})
 		default:
 			suspects[key] = row.Epoch
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"sp00ky.cloud/spky/surreal"
@@ -91,8 +92,42 @@ func (r eventRow) event(rules redact.Rules) Event {
 
 // Events answers with the events sent to an instance, in that order, with the first 64 MiB of their payloads.
 func (d *Durable) Events(ctx context.Context, id string, incarnation int) ([]Event, error) {
+	events, err := d.eventsAfter(ctx, life{id, incarnation}, []any{surreal.None})
+	if err != nil {
+		return nil, fmt.Errorf("read events of %s: %w", id, err)
+	}
+	return events, nil
+}
+
+// NewestEvents answers with so many of the events sent to an instance, the newest first, and with how many there are. Of
+// the others no payload is read.
+func (d *Durable) NewestEvents(ctx context.Context, id string, incarnation, most int) (newest []Event, total int, err error) {
+	of, start := life{id, incarnation}, []any{surreal.None}
+	var keys [][]any
+	err = pages(ctx, d.db, of, start, func() string { return restEventsStatement }, func(row eventRow) surreal.RecordID {
+		key, _ := row.ID.ID.([]any) // which pages looks at
+		keys = append(keys, key)
+		return row.ID
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read events of %s: %w", id, err)
+	}
+	others := max(len(keys)-most, 0)
+	if others > 0 {
+		start = keys[others-1][2:]
+	}
+	if newest, err = d.eventsAfter(ctx, of, start); err != nil {
+		return nil, 0, fmt.Errorf("read events of %s: %w", id, err)
+	}
+	total = others + len(newest)
+	slices.Reverse(newest)
+	return newest[:min(most, len(newest))], total, nil
+}
+
+// eventsAfter are the events after one of them.
+func (d *Durable) eventsAfter(ctx context.Context, of life, after []any) ([]Event, error) {
 	events, left := []Event{}, cmp.Or(d.most, maxShown)
-	err := pages(ctx, d.db, life{id, incarnation}, []any{surreal.None}, func() string {
+	err := pages(ctx, d.db, of, after, func() string {
 		if left < 0 {
 			return restEventsStatement
 		}
@@ -105,10 +140,7 @@ func (d *Durable) Events(ctx context.Context, id string, incarnation int) ([]Eve
 		events = append(events, event)
 		return row.ID
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read events of %s: %w", id, err)
-	}
-	return events, nil
+	return events, err
 }
 
 // pages reads rows of an instance by a statement for each page, and takes each row, which answers with its id: what

@@ -73,6 +73,31 @@ func (r *rig) payloads(d Durable, most, want int) {
 	}
 }
 
+// TestTheNewestEventsHaveTheirPayloads has more before them than an answer has room for.
+func TestTheNewestEventsHaveTheirPayloads(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.holding()
+	d := *r.durable
+	d.most = 70_000
+	for most, want := range map[int]int{50: 50, 70: 70, 1: 1, 0: 0} {
+		newest, total, err := d.NewestEvents(r.ctx, "big", 1, most)
+		r.check(err)
+		for i, e := range newest {
+			if e.Type != fmt.Sprintf("t%d", 150-i) || e.PayloadLeftOut || len(e.Payload) != 1000 {
+				t.Fatalf("of %d, event %d is %.60v", most, i, e)
+			}
+		}
+		if len(newest) != want || total != 150 {
+			t.Errorf("of %d, %d are told, and that there are %d", most, len(newest), total)
+		}
+	}
+	newest, total, err := r.durable.NewestEvents(r.ctx, "big", 1, 1000)
+	if err != nil || len(newest) != 150 || total != 150 || newest[149].Type != "t1" || newest[149].PayloadLeftOut {
+		t.Errorf("of all, %d are told, and that there are %d, %v", len(newest), total, err)
+	}
+}
+
 // TestAJobThatFitsIntoNoAnswerIsShownWithoutItsPayload has one that a user had the database make.
 func TestAJobThatFitsIntoNoAnswerIsShownWithoutItsPayload(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -142,17 +141,9 @@ func (d *Dashboard) stepPage(ctx context.Context, of admin.Summary, o admin.Step
 
 // events reads the newest events that were sent to an instance.
 func (d *Dashboard) events(ctx context.Context, c *instanceView) error {
-	all, err := d.cfg.Durable.Events(ctx, c.ID, c.Incarnation)
-	if err != nil {
-		return err
-	}
-	slices.Reverse(all)
-	if len(all) > eventRows {
-		c.MoreEvents = len(all) - eventRows
-		all = all[:eventRows]
-	}
-	c.Events = all
-	return nil
+	newest, total, err := d.cfg.Durable.NewestEvents(ctx, c.ID, c.Incarnation, eventRows)
+	c.Events, c.MoreEvents = newest, total-len(newest)
+	return err
 }
 
 // traceURL is where a trace is shown, "" where nobody said.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sp00ky.cloud/spky/surreal"
 	"sp00ky.cloud/spky/wf"
 )
 
@@ -16,9 +17,11 @@ var (
 	ErrStepNotFound = errors.New("not found in execution history")
 	// ErrExists is an id that an instance, or a job, has already.
 	ErrExists = errors.New("already exists")
+	// ErrTooLarge is something of which the database holds more than its answers are read.
+	ErrTooLarge = surreal.ErrAnswerTooLarge
 )
 
-// HintTooLarge is what to do about [surreal.ErrAnswerTooLarge], on every surface.
+// HintTooLarge is what to do about [ErrTooLarge], on every surface.
 const HintTooLarge = "ask for less: for a smaller limit, or without outputs"
 
 // An InputError is something that cannot be meant: a malformed id, params that are not JSON.

@@ -11,7 +11,6 @@ import (
 
 	"sp00ky.cloud/spky/admin"
 	api "sp00ky.cloud/spky/admin/client"
-	"sp00ky.cloud/spky/surreal"
 )
 
 // A fault is an error as a tool tells it.
@@ -47,7 +46,7 @@ func explainError(err error) fault {
 		f.Code, f.Hint = "exists", "choose another id, or leave it out for a random one"
 	case as[*scopeError](err):
 		f.Code, f.Hint = "scope", "nothing was changed; ask the operator for a token with the scope full, or to start the server without --read-only"
-	case errors.Is(err, surreal.ErrAnswerTooLarge):
+	case errors.Is(err, admin.ErrTooLarge):
 		f.Code, f.Hint = codeTooLarge, admin.HintTooLarge
 	case errors.As(err, &answered):
 		f.Code, f.Hint = explainAnswer(answered)

@@ -76,7 +76,7 @@ func kinds() []kind {
 		{is(admin.ErrExists), func(err error) *fault {
 			return refuse(http.StatusConflict, "exists", "choose another id, or leave it out for a random one", "%v", err)
 		}},
-		{is(surreal.ErrAnswerTooLarge), func(error) *fault {
+		{is(admin.ErrTooLarge), func(error) *fault {
 			return refuse(http.StatusUnprocessableEntity, "answer_too_large", admin.HintTooLarge, "what was asked for is larger than the database's answers are read")
 		}},
 		{surreal.IsUnreachable, unreachable},

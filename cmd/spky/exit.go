@@ -94,7 +94,7 @@ func faults() []fault {
 		{as[*client.UnreachableError], exitUnreachable, say("check --url or SPKY_ADMIN_URL, and that `spky run` or `spky dev` runs there")},
 		{isSignIn, exitUnreachable, hintRemote},
 		{as[*client.Error], exitFailed, hintRemote},
-		{is(surreal.ErrAnswerTooLarge), exitFailed, say(admin.HintTooLarge)},
+		{is(admin.ErrTooLarge), exitFailed, say(admin.HintTooLarge)},
 		{surreal.IsUnreachable, exitUnreachable, say("check that the database runs, then try again; `spky doctor` looks closer")},
 		{surreal.IsNotFound, exitNotFound, say("`spky migrate` creates the tables that the configuration names")},
 		{as[*migrate.DriftError], exitFailed, say("restore the file and write a new migration, or accept the change without running it: `spky migrate apply --fix-checksums`")},

@@ -51,8 +51,9 @@ func (t *Table) claimAll(ctx context.Context, statement string, ids []surreal.Re
 
 // claimed finds what a claim has taken although its answer is an error. The database commits first
 // and then writes its answer, and a value in it, such as a regular expression, may have no form on
-// the wire, or all of them together be more than is read. Without this, one such payload would hold up all jobs that are claimed along with it,
-// again and again. Where the claim took nothing, the answer is the claim's error.
+// the wire, or all of them together be more than is read. Without this, one such payload would hold up all
+// jobs that are claimed along with it, again and again. Where the claim took nothing, the answer is the
+// claim's error.
 func (t *Table) claimed(ctx context.Context, vars map[string]any, cause error) ([]Job, error) {
 	if surreal.IsConflict(cause) || surreal.IsUnreachable(cause) || ctx.Err() != nil {
 		return nil, cause

@@ -12,10 +12,10 @@ import (
 	"sp00ky.cloud/spky/surreal/redact"
 )
 
-// What an instance holds is read some rows at a time, since a row may have a mebibyte, and an answer of the database
-// beyond 128 MiB costs the connection that all share.
+// What an instance holds is read some rows at a time, since a row may have a mebibyte of JSON, which is up to 2.25 on the
+// wire, and no answer of the database beyond 128 MiB is read.
 const (
-	heldRows = 64
+	heldRows = 32
 	// maxShown is how many bytes of JSON of outputs, or of payloads, one answer has: what comes after them is left out.
 	maxShown = 64 << 20
 )
